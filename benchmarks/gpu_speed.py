@@ -1,9 +1,7 @@
-"""Claims: on a GPU thousands of variables take a second, tens of thousands half a minute; answers match the CPU's.
+"""Claims: answers on a GPU match the CPU's, and replayed or stacked steps of the recipe are faster than single ones.
 
-Parts:
+`fit_speed.py gpu` has the times of the order solver. Parts:
 
-- cores: seconds of the order solver under equal noise variances on two cores, for the speed-up; `fit_speed.py gpu` has
-  the times on the device
 - same: 20 random problems, CPU and GPU, in double and in single precision
 - steps: milliseconds per step of `Golem.paper("ev")`, for stacks of `--problems` and d of `--sizes`, after the first
   third of `--count` steps
@@ -15,18 +13,15 @@ Parts:
 - stacks: 144 problems of d = 10 ... 100 in one solve, with single steps and as golem runs them, over more steps
 - products: the time of a matrix product, and of LU with the inverse, at d = 3200, in double and in single precision
 
-    python benchmarks/gpu_speed.py cores same adam batch
+    python benchmarks/gpu_speed.py same adam batch
     python benchmarks/gpu_speed.py same --device cpu --quick      # check that it runs without a GPU
 """
 
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import platform
-import subprocess
-import sys
 import time
 
 import numpy as np
@@ -80,38 +75,6 @@ def wait(device: str) -> float:
     if device.startswith("cuda"):
         torch.cuda.synchronize()
     return time.perf_counter()
-
-
-CORES = """
-import json, sys, time
-import numpy as np
-from golem import Moments
-from golem.score.likelihood import GaussianEV
-from golem.simulate import simulate
-from golem.solvers import Order
-from golem.score.sparsity import L0
-Order().solve(Moments.from_rows(simulate(300, 1000, random_state=0).data), GaussianEV(), L0())
-found = []
-for d in json.loads(sys.argv[1]):
-    X = simulate(d, 5000, "ER2", random_state=1).data
-    began = time.perf_counter()
-    Order().solve(Moments.from_rows(X), GaussianEV(), L0())
-    found.append([d, time.perf_counter() - began])
-print(json.dumps(found))
-"""
-
-
-def cores(options: argparse.Namespace) -> None:
-    """Time two cores of this machine."""
-    two = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS"), "2")
-    command = [sys.executable, "-c", CORES, json.dumps([400] if options.quick else [1000, 3200])]
-    if hasattr(os, "sched_setaffinity"):
-        command = ["taskset", "-c", "0,1", *command]
-    done = subprocess.run(command, env=os.environ | two, capture_output=True, text=True, check=True)
-    print("| d | n | two cores, s |")
-    print("|---|---|---|")
-    for d, seconds in json.loads(done.stdout):
-        print(f"| {d} | 5000 | {seconds:.2f} |", flush=True)
 
 
 def same(options: argparse.Namespace) -> None:
@@ -316,7 +279,7 @@ def products(options: argparse.Namespace) -> None:
         print(f"| {d} | {dtype} | {spent[0]:.2f} | {spent[1]:.2f} |", flush=True)
 
 
-PARTS = {part.__name__: part for part in (cores, same, steps, adam, spread, paths, batch, stacks, products)}
+PARTS = {part.__name__: part for part in (same, steps, adam, spread, paths, batch, stacks, products)}
 
 
 def main() -> None:

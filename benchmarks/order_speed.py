@@ -2,15 +2,13 @@
 
 - "ev": ER2 EV, d = 1000 and 3200, n = 5000: at most 35 times the time of the Gram product X'X.
 - "dagma": ER2 EV, d = 100: at least 300 times faster than dagma 1.1.1, SHD no higher.
-- "flopsearch": Gaussian-NV, ER4 d = 100 and ER2 d = 200: at least 5 times faster than flopsearch 0.3.0 (restarts = 10)
-  on raw columns from the EV order (effort "fast"), 2 times on standardized ones (effort "default").
-- "growth": time against d and n, with a plot.
-- "compile": the first call with an empty cache.
+- "memory": peak memory of the EV solver at d = 3200.
+
+`fit_speed.py` has the times of whole fits, the first one included, and compares them with flopsearch.
 
     python -m venv .other-packages/dagma && .other-packages/dagma/bin/pip install torch==2.13.0 dagma==1.1.1
-    python benchmarks/order_speed.py ev growth compile --plot docs/images/growth.png
+    python benchmarks/order_speed.py ev memory
     python benchmarks/order_speed.py dagma --dagma .other-packages/dagma/bin/python
-    python benchmarks/order_speed.py flopsearch --flopsearch .other-packages/flopsearch/bin/python
     python benchmarks/order_speed.py ev --quick
 """
 
@@ -34,8 +32,6 @@ import golem
 from golem import Golem, Moments, metrics
 from golem.simulate import Simulation, simulate
 
-Series = dict[str, list[tuple[int, float]]]
-
 DAGMA = """
 import json, sys, time
 import numpy as np
@@ -46,18 +42,6 @@ for path in sys.argv[1:]:
     began = time.perf_counter()
     W = DagmaLinear(loss_type="l2").fit(X - X.mean(axis=0), lambda1=0.02)
     found.append({"seconds": time.perf_counter() - began, "weights": W.tolist()})
-print(json.dumps(found))
-"""
-FLOPSEARCH = """
-import json, sys, time
-import numpy as np, flopsearch
-found = []
-for path in sys.argv[1:]:
-    X = np.load(path)
-    for restarts in (0, 10):
-        began = time.perf_counter()
-        G = np.asarray(flopsearch.flop(X, 2.0, restarts=restarts))
-        found.append({"seconds": time.perf_counter() - began, "cpdag": np.logical_or(G == 1, G == 2).tolist()})
 print(json.dumps(found))
 """
 
@@ -148,131 +132,12 @@ def against_dagma(python: str) -> None:
         print(f"| {seed} | {peer['seconds']:.1f} | {theirs:.0f} | {seconds:.4f} | {ours:.0f} | {ratio:.0f} |")
 
 
-def against_flopsearch(python: str) -> None:
-    """Print the times of flopsearch and order-nv, medians over seeds."""
-    print("| graph | d | columns | order-nv, s | SHD-C | flopsearch 10, s | SHD-C | ratio | flopsearch 0, s | SHD-C |")
-    print("|---|---|---|---|---|---|---|---|---|---|")
-    for graph, d in (("ER4", 100), ("ER2", 200)):
-        for columns in ("raw", "standardized"):
-            drawn = [
-                simulate(d, 1000, graph, "gaussian-nv", standardize=columns == "standardized", random_state=seed)
-                for seed in range(6)
-            ]
-            options = {"init": "ev", "effort": "fast"} if columns == "raw" else {}
-            fits = [timed(lambda one=one, o=options: Golem("nv", shape="off", **o).fit(one.data)) for one in drawn]
-            peer = run_peer(python, FLOPSEARCH, drawn)
-            ours = [
-                metrics.shd_c(one.sem.adjacency, model.weights_) for one, (_, model) in zip(drawn, fits, strict=True)
-            ]
-            seconds = float(np.median([s for s, _ in fits]))
-            parts = []
-            for which in (1, 0):
-                found = peer[which::2]
-                distance = [
-                    metrics.shd_c(one.sem.adjacency, f["cpdag"], cpdag=True)
-                    for one, f in zip(drawn, found, strict=True)
-                ]
-                parts.append((float(np.median([f["seconds"] for f in found])), float(np.mean(distance))))
-            (ten, ten_shd), (none, none_shd) = parts
-            print(
-                f"| {graph} | {d} | {columns} | {seconds:.2f} | {np.mean(ours):.1f} | {ten:.2f} | {ten_shd:.1f} | "
-                f"{ten / seconds:.1f} | {none:.2f} | {none_shd:.1f} |",
-                flush=True,
-            )
-
-
-def growth(plot: Path | None) -> None:
-    """Time against d, and against n."""
-    rows: Series = {"order-ev": [], "order-nv": [], "Gram product": []}
-    print("\n| d (n = 5000) | Gram product, s | order-ev, s | order-nv, s |")
-    print("|---|---|---|---|")
-    for d in (100, 200, 400, 800, 1600, 3200):
-        one = simulate(d, 5000, "ER2", "gaussian-ev", random_state=0)
-        X = one.data - one.data.mean(axis=0)
-        gram = min(timed(lambda X=X: X.T @ X)[0] for _ in range(2))
-        moments = Moments.from_rows(one.data)
-        ev = min(timed(lambda moments=moments: Golem("ev").fit(moments))[0] for _ in range(3 if d < 1000 else 1))
-        rows["Gram product"].append((d, gram))
-        rows["order-ev"].append((d, ev))
-        shown = "not run"
-        if d <= 1600:
-            nv = timed(lambda moments=moments: Golem("nv").fit(moments))[0]
-            rows["order-nv"].append((d, nv))
-            shown = f"{nv:.2f}"
-        print(f"| {d} | {gram:.4f} | {ev:.3f} | {shown} |", flush=True)
-    by_n: Series = {"order-ev": [], "order-nv": [], "moments": []}
-    print("\n| n (d = 100) | moments, s | order-ev from the moments, s | order-nv from the moments, s |")
-    print("|---|---|---|---|")
-    for n in (300, 1000, 10_000, 100_000, 1_000_000):
-        one = simulate(100, n, "ER2", "gaussian-ev", random_state=0)
-        reading, moments = timed(lambda one=one: Moments.from_rows(one.data))
-        ev = min(timed(lambda moments=moments: Golem("ev").fit(moments))[0] for _ in range(3))
-        nv = timed(lambda moments=moments: Golem("nv").fit(moments))[0]
-        for name, seconds in (("order-ev", ev), ("order-nv", nv), ("moments", reading)):
-            by_n[name].append((n, seconds))
-        print(f"| {n} | {reading:.3f} | {ev:.4f} | {nv:.3f} |", flush=True)
-    if plot is not None:
-        draw(rows, by_n, plot)
-
-
-def draw(by_d: Series, by_n: Series, plot: Path) -> None:
-    """Save the growth with d and with n as a figure."""
-    import matplotlib as mpl
-
-    mpl.use("Agg")
-    import matplotlib.pyplot as plt
-
-    figure, axes = plt.subplots(1, 2, figsize=(10, 4), layout="constrained", sharey=True)
-    labels = ("variables d (ER2, n = 5000)", "rows n (ER2, d = 100)")
-    for ax, series, label in zip(axes, (by_d, by_n), labels, strict=True):
-        for (name, points), marker, colour in zip(
-            series.items(), "osd", ("#2166ac", "#d6701c", "#5b5b5b"), strict=True
-        ):
-            ax.loglog(*zip(*points, strict=True), marker=marker, label=name, color=colour)
-        ax.set_xlabel(label)
-        ax.grid(alpha=0.3)
-    reference = np.array([400, 3200])
-    axes[0].loglog(reference, by_d["order-ev"][2][1] * (reference / 400) ** 3, ":", color="#999999", label="cubic")
-    axes[0].set_ylabel("seconds")
-    for ax in axes:
-        ax.legend(frameon=False)
-    figure.savefig(plot, dpi=120)
-
-
-def compile_time() -> None:
-    """First and second call, each in a new process, from an empty cache.
-
-    It runs on one thread: without other load the seconds on the clock are those of the processor.
-    """
-    code = """
-import sys, time
-from golem import Golem
-from golem.simulate import simulate
-data = simulate(30, 300, random_state=0).data
-began = time.perf_counter(), time.process_time()
-for noise in sys.argv[1:]:
-    Golem(noise).fit(data)
-print(time.perf_counter() - began[0], time.process_time() - began[1])
-"""
-    print("\n| noise | first call, s | processor, s | next process, s | processor, s |")
-    print("|---|---|---|---|---|")
-    for noises in (["ev"], ["nv"], ["ev", "nv"]):
-        command = [sys.executable, "-c", code, *noises]
-        with tempfile.TemporaryDirectory() as cache:
-            options = {"env": os.environ | {"NUMBA_CACHE_DIR": cache}, "capture_output": True, "check": True}
-            runs = [subprocess.run(command, text=True, **options).stdout.split() for _ in range(2)]
-        cells = [f"{float(seconds):.2f}" for run in runs for seconds in run]
-        print(f"| {' and '.join(noises)} | {' | '.join(cells)} |", flush=True)
-
-
 def main() -> None:
     """Run the parts named on the command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("parts", nargs="+", choices=["ev", "memory", "dagma", "flopsearch", "growth", "compile"])
+    parser.add_argument("parts", nargs="+", choices=["ev", "memory", "dagma"])
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--dagma", metavar="PYTHON")
-    parser.add_argument("--flopsearch", metavar="PYTHON")
-    parser.add_argument("--plot", type=Path)
     options = parser.parse_args()
     versions = f"numpy {np.__version__}, Python {platform.python_version()}"
     print(f"golem {golem.__version__}, {versions}, {os.cpu_count()} cores\n")
@@ -282,9 +147,6 @@ def main() -> None:
         "ev": lambda: equal_variances(options.quick),
         "memory": memory,
         "dagma": lambda: against_dagma(options.dagma),
-        "flopsearch": lambda: against_flopsearch(options.flopsearch),
-        "growth": lambda: growth(options.plot),
-        "compile": compile_time,
     }
     for part in options.parts:
         actions[part]()

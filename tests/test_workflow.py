@@ -17,7 +17,7 @@ from golem.cli import app
 from golem.data.knowledge import NamedKnowledge
 from golem.output import result_files
 from golem.runtime.option_words import as_options
-from golem.runtime.progress import Progress
+from golem.runtime.progress import ProgressDisplay
 from golem.simulate import simulate
 from golem.workflow import repeat_fit
 
@@ -34,6 +34,20 @@ def document(folder):
     content = json.loads((folder / "graph.json").read_text(encoding="utf-8"))
     del content["seconds"], content["trace"]
     return content
+
+
+@pytest.mark.parametrize(
+    ("options", "hint"),
+    [
+        ({"score": "bdeu"}, r"Use model=Golem\(score_function=\.\.\.\)\.$"),
+        ({"noise": "ev"}, r"Use model=Golem\(noise=\.\.\.\)\.$"),
+        ({"bootstraps": 5}, r"Did you mean 'bootstrap'\?$"),
+        ({"z": 1}, "The parameters are 'data', 'output', 'model', "),
+    ],
+)
+def test_unknown_parameters_are_named_with_a_suggestion(data, tmp_path, options, hint):
+    with pytest.raises(TypeError, match=rf"^fit_file has no parameter '{next(iter(options))}'\. {hint}"):
+        fit_file(data, tmp_path / "out", **options)
 
 
 def test_the_matrix_of_many_columns_is_not_written_and_an_earlier_one_is_removed(data, tmp_path, monkeypatch):
@@ -97,7 +111,7 @@ def test_it_runs_outside_the_main_thread(data, tmp_path):
 def test_a_listener_hears_of_every_stage(data, tmp_path):
     heard = []
 
-    class Listening(Progress):
+    class Listening(ProgressDisplay):
         def __getattribute__(self, name):
             heard.append(name)
             return super().__getattribute__(name)
@@ -152,7 +166,7 @@ def test_knowledge_of_other_columns_is_refused_before_the_rows_are_read(tmp_path
 def test_the_callback_of_the_model_is_called_next_to_the_listener(data, tmp_path):
     seen, heard = [], []
 
-    class Listening(Progress):
+    class Listening(ProgressDisplay):
         @contextlib.contextmanager
         def solving(self):
             yield heard.append

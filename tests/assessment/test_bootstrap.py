@@ -57,7 +57,7 @@ def test_frequencies_and_intervals_are_those_of_a_plain_loop():
                 parents = np.nonzero(member[:, j])[0]
                 B[parents, j] = np.linalg.lstsq(S[np.ix_(parents, parents)], S[parents, j])[0]
         weights.append(B)
-        effects.append(np.linalg.inv(np.eye(6) - B) - np.eye(6))
+        effects.append(np.linalg.inv(np.eye(6) - B))
     assert (result.replicates, result.requested, result.unit, result.seed) == (12, 12, "rows", 5)
     np.testing.assert_allclose(result.adjacency_frequency, joined / 12, atol=1e-12)
     np.testing.assert_allclose(result.direction_frequency, directed / 12, atol=1e-12)

@@ -25,7 +25,7 @@ def test_a_fit_prints_writes_and_repeats(table, tmp_path):
     assert "learned from random halves of the rows" in result.output
     for text in (result.output, (tmp_path / "out" / "report.html").read_text()):
         assert "some low frequencies are due to the smaller number of rows" in " ".join(text.split())
-    assert "strength: gain in log-likelihood from the edge" in result.output
+    assert "strength: how much worse the fit (deviance) gets without the edge" in result.output
     assert "score for mixed tables (degenerate Gaussian)" in result.output
     assert {path.name for path in (tmp_path / "out").iterdir()} == {
         "graph.json", "edges.csv", "coefficients.csv", "graph.png", "report.html",
@@ -39,6 +39,17 @@ def test_a_fit_prints_writes_and_repeats(table, tmp_path):
     assert edges[frozenset(("kind", "size"))]["adjacency_frequency"] == 1
     again = golem("fit", "--from", tmp_path / "out" / "graph.json", "-o", tmp_path / "again", "--no-diagnose")
     assert "the data are the same; the graph is the same" in again.output
+
+
+def test_the_loss_of_score_is_printed_next_to_the_strength(table, tmp_path):
+    table.to_csv(tmp_path / "data.csv", index=False)
+    output = golem("fit", tmp_path / "data.csv", "-o", tmp_path / "out", "--no-diagnose").output
+    edges = pd.read_csv(tmp_path / "out" / "edges.csv")
+    lines = [line.split() for line in output.splitlines()]
+    assert ["edge", "strength", "loss"] in [line[:3] for line in lines]
+    for line, edge in zip((line for line in lines if "->" in line), edges.itertuples(), strict=True):
+        assert [float(number) for number in line[3:5]] == pytest.approx([edge.edge_strength, edge.drop_loss], rel=0.01)
+    assert "loss: the same for the score, which includes the penalty; near 0, the edge was barely kept" in output
 
 
 @pytest.mark.parametrize(
@@ -140,10 +151,15 @@ def test_categories_that_others_determine_are_dropped_on_request(table, tmp_path
     own = {"group": np.where(kind == "a", "A", "B"), "kind": kind, "copy": [f"kind {level}" for level in kind]}
     table.assign(**own).to_csv(tmp_path / "data.csv", index=False)
     typed = ["fit", tmp_path / "data.csv", "-o", tmp_path / "out", "--drop-dependent"]
-    for more in ([], ["--columns", "group,kind,copy,flag"], ["--missing", "drop"]):
+    for more in ([], ["--columns", "group,kind,copy,flag"], ["--missing", "drop"], ["--missing", "em"]):
         said = golem(*typed, *more).output
         assert "Dropped 'group', 'copy', which are constant or determined by other columns." in said
         assert "determined by others" not in said
+    gaps = table.assign(**own, cost=table["cost"].where(np.arange(80) > 9), void="")
+    # Others determine one level of this category, which is no reason to drop it.
+    gaps = gaps.assign(shared=np.where(kind == "a", "unknown", np.where(np.arange(80) % 3, "u", "v")))
+    gaps.to_csv(tmp_path / "data.csv", index=False)
+    assert "Dropped 'group', 'copy', 'void', which are" in golem(*typed, "--missing", "em").output
     # Without the request, these categories are no reason to refuse the table, nor do messages name them as such.
     table.assign(**own, one="x").to_csv(tmp_path / "data.csv", index=False)
     assert "Column 'one' is constant. Drop it: --drop one," in golem(*typed[:-1], expect=1).output

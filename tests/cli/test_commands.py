@@ -114,6 +114,8 @@ def test_quiet_prints_nothing_and_json_prints_json_alone(simulated):
 
 def test_demo_learns_from_sachs(tmp_path):
     result = golem("demo", "-o", tmp_path)
+    assert "Click an edge in the report to see its scatter plot." in result.output
+    assert "--scatter" not in result.output  # not an option of the demo, whose report has the plots
     assert "11 variables, from 853 rows" in result.output
     assert re.search(r"Of the \d+ learned edges, \d+ are in the consensus", result.output)
     assert re.search(r"wrong for \d+ of 110 ordered pairs", " ".join(result.output.split()))
@@ -156,6 +158,16 @@ def test_simulate_tells_what_was_drawn(tmp_path):
     assert "45 edges (ER100, gaussian-ev, seed 0)" in dense
     assert "Note: ER100 asks for 1000 edges, but 10 variables have only 45 pairs. All pairs are connected." in dense
     assert "Note" not in golem("simulate", "-d", 20, "-n", 5, "-o", tmp_path, "--force").output
+
+
+def test_the_truth_names_variables_without_edges(tmp_path):
+    golem("simulate", "-d", 6, "-n", 200, "--graph", "ER0.5", "-o", tmp_path, "-q")
+    truth, data = tmp_path / "truth.csv", tmp_path / "data.csv"
+    assert ",,\n" in truth.read_text()
+    assert "Note" not in golem("score", truth, "--data", data).output
+    golem("fit", data, "-o", tmp_path / "out", "-q", "--no-diagnose")
+    scored = json.loads(golem("score", truth, tmp_path / "out" / "edges.csv", "--json").output)
+    assert (scored["nodes"], scored["only_in_estimate"]) == (6, [])
 
 
 def test_score_prints_every_metric(tmp_path):
@@ -201,9 +213,9 @@ def test_graphs_that_cannot_be_compared_are_refused_with_their_edges(simulated):
     cycle.write_text("source,target\nx0,x1\nx1,x2\nx2,x0\n")
     page = ["-o", simulated / "page.html"]
     for arguments, sentence in [
-        (["score", simulated / "truth.csv", loop], "the estimate has an edge from a variable to itself, 'x0' -> 'x0'"),
+        (["score", simulated / "truth.csv", loop], "The estimate has an edge from a variable to itself, 'x0' -> 'x0'"),
         (["report", learned, "--compare", loop, *page], "loop.csv has an edge from a variable to itself"),
-        (["report", learned, "--truth", loop, *page], "the truth must be a directed acyclic graph"),
+        (["report", learned, "--truth", loop, *page], "The truth must be a directed acyclic graph"),
         (["report", learned, "--truth", cycle, *page], "has a cycle: 'x0' -> 'x1' -> 'x2' -> 'x0'"),
         (["score", cycle, learned], "has a cycle: 'x0' -> 'x1' -> 'x2' -> 'x0'"),
         (["compare", simulated / "data.csv", "--truth", cycle, "--methods", "pc"], "has a cycle: 'x0' -> 'x1'"),
@@ -225,6 +237,18 @@ def test_undecided_edges_count_as_drawn_and_are_undirected_in_a_class(tmp_path):
         assert "2 true, 1 reversed, 0 extra, 0 missing" in golem(*arguments, "--cpdag").output
         drawn, favoured = (json.loads(golem(*arguments, "--json", *more).output) for more in ([], ["--cpdag"]))
         assert (drawn["shd"], drawn["true"], favoured["shd"], favoured["true"]) == (2, 1, 1, 2)
+
+
+def test_directions_beyond_the_class_do_not_count_in_its_distance(tmp_path):
+    # The class a - b - c has no directions; something else decides a -> b.
+    rows = "a,b,False\nb,c,True\n"
+    (tmp_path / "edges.csv").write_text("source,target,undecided\n" + rows)
+    for more in ([], ["--cpdag"]):
+        scores = json.loads(golem("score", *[tmp_path / "edges.csv"] * 2, "--json", *more).output)
+        assert (scores["shd"], scores["shd_c"]) == (0, 0)
+    (tmp_path / "pdag.csv").write_text("source,target\na,b\nb,c\nc,b\n")
+    scores = json.loads(golem("score", tmp_path / "edges.csv", tmp_path / "pdag.csv", "--json", "--cpdag").output)
+    assert scores["shd_c"] == 1  # a file with undirected edges is taken as a class
 
 
 def test_score_tells_of_variables_that_one_graph_does_not_name(tmp_path):
@@ -379,6 +403,8 @@ def test_fit_and_compare_print_the_same_bic(simulated):
 
 def test_version_and_no_command():
     assert golem("--version").output.strip() == f"golem {__version__}"
+    module = subprocess.run([sys.executable, "-m", "golem", "--version"], capture_output=True, text=True, check=True)
+    assert module.stdout.strip() == f"golem {__version__}"
     assert "Usage" in run.invoke(app, []).output
 
 

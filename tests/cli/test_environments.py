@@ -40,6 +40,11 @@ def test_a_column_and_files_give_the_fit_of_python(frame, tmp_path):
     shown = golem("fit", "data.csv", "--environment", "arm", "--targets", "targets.json", "--bootstrap", 3, "-o", "one")
     assert "2 environments" in shown
     assert "'ko': 100 rows, changes 'b'" in shown
+    soft = "A weight describes the environments that do not change the effect."
+    assert soft in " ".join(shown.split())
+    assert soft in (tmp_path / "one" / "report.html").read_text()
+    hard = golem("fit", "--environments", "runs", "--targets", "targets.json", "--intervention", "hard", "-o", "hard")
+    assert soft not in " ".join(hard.split())
     golem("fit", "--environments", "runs/control.csv", "runs/ko.csv", "--targets", "targets.json", "-o", "two", "-q")
     model = Golem().fit(frame, environments="arm", targets=TARGETS)
     for folder in ("one", "two"):
@@ -99,3 +104,21 @@ def test_a_comparison_summarizes_the_table_and_names_lines(frame, tmp_path):
     found = golem(*command, "--missing", "drop")
     assert "Table: 300 rows" in found
     assert "1 value is missing in 1 of 300 rows" in found
+
+
+def test_true_and_false_are_numbers(frame):
+    table = frame.assign(d=frame["c"] + np.random.default_rng(1).normal(size=300) > 0)
+    table.to_csv("data.csv", index=False)
+    words = ["--environment", "arm", "--targets", "targets.json", "-o", "out", "-q"]
+    model = Golem().fit(table.astype({"d": float}), environments="arm", targets=TARGETS)
+    for option in ([], ["--numeric", "d"]):
+        golem("fit", "data.csv", *option, *words)
+        np.testing.assert_allclose(read_graph("out/graph.json").weights, model.weights_)
+    # Text in another column is not blamed on them.
+    table.assign(e=np.where(frame["a"] > 0, "yes", "no")).to_csv("data.csv", index=False)
+    said = golem("fit", "data.csv", *words, code=1)
+    assert "1 of 5 columns is not numeric: 'e'" in said
+    assert "--drop e. Environments cannot be combined with categories yet." in said
+    # Next to other numbers, they are text.
+    table.assign(d=np.where(table["d"], "True", "2")).to_csv("data.csv", index=False)
+    assert "Column 'd' is numeric except for 'True' in line" in golem("fit", "data.csv", *words, code=1)

@@ -12,6 +12,7 @@ from command_line import golem
 from golem import Golem
 from golem.cli import terminal
 from golem.data import table_source
+from golem.data.files import streaming
 from golem.diagnostics import Diagnosis, Finding, diagnose
 from golem.readers import read_table
 from golem.runtime.option_words import as_options
@@ -58,6 +59,21 @@ def test_rows_that_do_not_fit_are_not_read_again(chain, monkeypatch):
     )
     monkeypatch.setattr(table_source, "MOST_NUMBERS", 2000)
     assert "Not checked" not in golem("fit", chain / "data.csv", "-o", chain / "out").stdout
+
+
+def test_a_large_table_is_checked_on_a_sample(chain, monkeypatch):
+    monkeypatch.setattr(table_source, "MOST_NUMBERS", 1000)
+    monkeypatch.setattr(streaming, "ROWS_PER_BLOCK", 10)
+    walk = np.random.default_rng(0).normal(size=(500, 4)).cumsum(axis=0)
+    np.savetxt(chain / "walk.csv", walk, delimiter=",", header="a,b,c,d", comments="")
+    printed = golem("fit", chain / "walk.csv", "-o", chain / "out").stdout
+    assert "Not checked" not in printed
+    assert "Note: The checks that need rows used a sample of 200 of 500 complete rows." in printed
+    assert "Warning: Neighbouring rows depend on each other" in printed
+    document = json.loads((chain / "out" / "graph.json").read_text())
+    assert "The 200 rows carry" in document["diagnostics"][0]["finding"]
+    in_sample = int(document["diagnostics"][0]["finding"].split("about ")[1].split()[0])
+    assert document["effective_rows"] == round(in_sample * 500 / 200)
 
 
 def test_a_table_without_complete_rows_is_checked_as_far_as_it_goes(chain):

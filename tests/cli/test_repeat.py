@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import json
+import re
+from pathlib import Path
 
 import numpy as np
 import pytest
+import typer
 
 from command_line import golem
+from golem.cli import app
+from golem.cli.fit import _WITH_FROM
 from golem.output.repeat import Run
 from golem.output.settings_document import settings
 from golem.simulate import simulate
@@ -80,6 +85,15 @@ def test_a_bootstrap_is_repeated_with_its_seed(finished):
     assert third["requested"] == 7
 
 
+def test_the_page_lists_the_options_that_go_with_from():
+    page = (Path(__file__).parents[2] / "docs" / "reproduce.md").read_text(encoding="utf-8")
+    listed = set(re.findall(r"`(--?[a-z-]+)`", re.search(r"You may give (.*?)\. ", page, re.DOTALL)[1]))
+    allowed = [option for option in typer.main.get_command(app).commands["fit"].params if option.name in _WITH_FROM]
+    names = [{*option.opts, *option.secondary_opts} for option in allowed if option.name not in ("data", "repeat")]
+    assert all(len(listed & name) == 1 for name in names)
+    assert len(listed) == len(names)
+
+
 def test_other_data_and_other_versions_are_told(finished):
     header, *lines = (finished / "data.csv").read_text().splitlines()
     (finished / "more.csv").write_text("\n".join([header, *lines[:150]]))
@@ -132,7 +146,7 @@ def test_records_that_are_none_are_refused(finished):
     record.write_text(json.dumps(content))
     said = golem("fit", "--from", record, expect=1).output
     assert (
-        f"the data data.csv were not found (tried {finished / 'data.csv'}, data.csv, {record.parent / 'data.csv'})"
+        f"The data data.csv were not found (tried {finished / 'data.csv'}, data.csv, {record.parent / 'data.csv'})"
         in said
     )
     golem("fit", expect=2)

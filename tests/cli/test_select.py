@@ -36,6 +36,11 @@ def test_the_choice_is_that_of_the_library(select, data, tmp_path):
     assert (out / "path.png").read_bytes().startswith(b"\x89PNG")
     assert result.output.count("<- chosen") == 1
     assert "path.csv, path.png" in result.output
+    assert "penalty per edge (deviance)" in result.output
+    assert ("std. error of difference from best" in result.output) == (select == "cv")
+    ends = {document["selection"]["path"][k]["lambda_sparsity"] for k in (0, -1)}
+    at_end = document["selection"]["chosen"]["lambda_sparsity"] in ends
+    assert ("Note: The choice is the" in result.output) == at_end
 
 
 def test_large_files_are_divided_into_shards(data, tmp_path, monkeypatch):

@@ -155,7 +155,7 @@ def test_a_table_from_standard_input(packed, rows, tmp_path, monkeypatch):
         assert (tmp_path / "pipe" / name).read_text() == (tmp_path / "file" / name).read_text()
     assert json.loads((tmp_path / "pipe" / "graph.json").read_text())["data"]["paths"] == ["-"]
     said = golem("fit", "--from", "pipe/graph.json", expect=1).output
-    assert "the table came from standard input. Pipe it in again" in said
+    assert "The table came from standard input. Pipe it in again" in said
     said = golem("fit", "-", "--from", "pipe/graph.json", "-o", "again", input=table).output
     assert "the data are the same; the graph is the same" in said
 

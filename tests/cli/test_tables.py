@@ -127,6 +127,7 @@ CASES = [
     ("covariance-named-corner.csv", "--covariance --rows 40", Fits()),
     ("covariance-semicolons.csv", "--covariance --rows 40", Fits()),
     ("not-a-covariance.csv", "--covariance --rows 40", Refused("not positive semidefinite")),
+    ("not-a-covariance.csv", "--covariance --rows 40 --drop c", Fits("a|b", None)),
     ("other-row-names.csv", "--covariance --rows 40", Refused("the rows are named 'a', 'c', 'b'")),
     # Arrays.
     ("array.npy", "", Fits("x0|x1|x2")),

@@ -7,6 +7,7 @@ import json
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -19,10 +20,13 @@ from command_line import golem as golem_command
 from golem import Golem, Knowledge, Moments, metrics
 from golem.baselines import FGS
 from golem.cli import app
+from golem.comparison.method_process import MethodProcess
 from golem.comparison.other_packages import OTHER_PACKAGES, Estimate
 from golem.comparison.registry import METHODS
+from golem.comparison.report import comparison_content
 from golem.comparison.result import Comparison, Row
 from golem.comparison.run import compare, compare_file, default_methods, packages_not_installed
+from golem.data.coded_tables import CodedTable
 from golem.graphs.dag import cpdag
 from golem.graphs.named_graph import NamedGraph
 from golem.simulate import simulate
@@ -81,6 +85,10 @@ def test_a_covariance_matrix_gives_the_graphs_of_its_rows(drawn, tmp_path):
         row["method"]: row for row in csv.DictReader((tmp_path / "out" / "comparison.csv").read_text().splitlines())
     }
     assert "needs the rows" in rows["direct-lingam"]["message"]
+    typed = ["compare", tmp_path / "cov.csv", "--covariance", "--rows", len(drawn.data), "-o", tmp_path / "out"]
+    said = golem_command(*typed).output
+    assert "Not run because they need rows: direct-lingam" in said
+    assert "error" not in said
     expected = compare(pd.DataFrame(drawn.data, columns=names), ["order-ev", "fgs"])
     found = compare_file(tmp_path / "cov.csv", ["order-ev", "fgs"], covariance=True, rows=len(drawn.data))
     for row in expected.rows:
@@ -167,6 +175,28 @@ def test_agreement_lists_every_edge_with_every_method():
         {"source": "y", "target": "z", "methods": 2, "truth": "->", "a": "->", "b": "->", "c": ""},
         {"source": "x", "target": "z", "methods": 1, "truth": "", "a": "", "b": "", "c": "->"},
     ]
+
+
+def test_undecided_edges_are_undirected_in_the_agreement_and_drawn_in_distances():
+    found = by_hand()
+    undecided = replace(found.estimates["a"], direction_from={(0, 1): "none", (1, 2): "structure"})
+    found = replace(found, estimates=found.estimates | {"a": undecided})
+    assert [edge["a"] for edge in found.agreement()] == ["--", "->", ""]
+    np.testing.assert_array_equal(found.distances()[1], by_hand().distances()[1])
+    drawn = comparison_content(found)["graphs"][0]
+    assert drawn["columns"] == ["source", "target", "direction_from"]
+    assert drawn["rows"] == [[0, 1, "none"], [1, 2, "structure"]]
+
+
+@pytest.mark.usefixtures("methods_here")
+def test_what_order_leaves_undecided_is_undirected():
+    X = simulate(6, 500, "ER1", "gaussian-nv", random_state=0).data
+    found = compare((X - X.mean(axis=0)) / X.std(axis=0), ["order", "order-nv", "notears-l1"])
+    model = Golem().fit((X - X.mean(axis=0)) / X.std(axis=0))
+    assert model.undecided_.any()
+    np.testing.assert_array_equal(found.estimates["order"].partially_directed(), model.pdag_)
+    assert {edge["order"] for edge in found.agreement()} >= {"--"}
+    assert found.estimates["notears-l1"].direction_from == {}
 
 
 def test_an_undirected_edge_is_at_no_distance_from_both_directions():
@@ -274,6 +304,10 @@ def test_one_method_may_be_a_plain_name(drawn):
 def test_bad_input_is_refused_before_anything_runs(drawn):
     with pytest.raises(ValueError, match=r"Unknown method 'nottears'\. Did you mean 'notears'"):
         compare(drawn.data, ["nottears"])
+    with pytest.raises(ValueError, match=r"Unknown method 'NOTEARS'\. Did you mean 'notears'\?$"):
+        compare(drawn.data, ["NOTEARS"])
+    with pytest.raises(ValueError, match=r"Unknown method 'x'\. The methods are 'golem-ev', .*, 'gnies'\.$"):
+        compare(drawn.data, ["x"])
     with pytest.raises(ValueError, match="Constant columns"):
         compare(np.ones((10, 3)), ["pc"])
     with pytest.raises(ValueError, match=r"The true graph must have shape \(6, 6\)"):
@@ -409,6 +443,12 @@ def test_knowledge_is_obeyed_or_refused(drawn, monkeypatch, tmp_path):
         compare(drawn.data, ["order-ev"], knowledge=Knowledge.named([("y", "x0")]))
 
 
+def test_the_child_process_knows_that_values_are_missing():
+    table = CodedTable.read(pd.DataFrame({"a": ["x", "y", None, "y"] * 9, "b": ["u", "v", "v", "u"] * 9}))
+    with MethodProcess(None, table.moments("em"), Knowledge.of(2)) as process:
+        assert "order-bdeu counts complete rows" in process.run("order-bdeu", None).message
+
+
 @pytest.mark.usefixtures("methods_here")
 def test_tables_with_categories_are_compared_by_their_scores():
     rng = np.random.default_rng(0)
@@ -429,7 +469,12 @@ def test_tables_with_categories_are_compared_by_their_scores():
         assert found.settings["score"] == model.score_
         expected = 2 * len(table) * model.solution_.terms["score"]
         assert [row.score for row in found.rows] == pytest.approx([expected] * len(methods))
+    assert compare(discrete, ["order"], missing="em").settings["score"] == Golem().fit(discrete).score_ != "mixed"
     holes = discrete.assign(a=np.where(np.arange(200) > 3, a, None))
+    found = compare(holes, missing="em")
+    assert [(row.method, row.status) for row in found.rows] == [("order", "done")]
+    assert found.left_out["they need complete rows (use missing='drop')"] == ("order-bdeu", "order-discrete-bic")
+    assert not compare(holes, ["order"], missing="em").left_out
     found = compare(holes, ["order", "order-bdeu"], missing="em")
     assert [row.status for row in found.rows] == ["done", "error"]
     because = "order-bdeu counts complete rows. Use missing='drop', or order-mixed."

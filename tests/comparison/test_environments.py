@@ -9,7 +9,9 @@ import pytest
 
 from golem import compare
 from golem.comparison import compare_file
+from golem.comparison.other_packages import OTHER_PACKAGES, OtherPackage, of_class
 from golem.comparison.tables import read_tables
+from golem.graphs.dag import cpdag
 from golem.simulate import random_sem, simulate_environments, single_targets
 
 
@@ -31,6 +33,22 @@ def test_methods_learn_from_environments_and_others_say_that_they_cannot(drawn):
     assert found.settings["targets"]["control"] == []
     alone = compare(drawn.data, "order-hard")
     assert alone.rows[0].message == "order-hard needs environments and their targets."
+
+
+@pytest.mark.usefixtures("methods_here")
+def test_directions_from_experiments_do_not_count_in_the_distance_of_classes(drawn, monkeypatch):
+    truth = drawn.sem.adjacency
+    assert (cpdag(truth) != truth).any()
+    directed = cpdag(truth)
+    i, j = np.argwhere(directed & directed.T & truth)[0]
+    directed[j, i] = False  # an experiment on an end of the edge
+    learned = of_class(directed)
+    assert learned.member is not None
+    fake = OtherPackage("numpy", "gies", lambda _: learned, lambda *_: learned)
+    monkeypatch.setitem(OTHER_PACKAGES, "gies", fake)
+    options = {"environments": drawn.labels, "targets": drawn.targets, "truth": truth}
+    (row,) = compare(drawn.data, "gies", **options).rows
+    assert (row.shd, row.shd_c) == (0, 0)
 
 
 def test_rows_with_missing_values_are_left_out_of_the_tables(drawn):

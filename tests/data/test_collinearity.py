@@ -48,7 +48,7 @@ def test_dense_graphs_with_little_noise_are_not_refused():
     # Of some columns only 1e-12 of the variance is noise, and the regressions still find the graph.
     drawn = simulate(100, 1000, "ER10", random_state=0)
     with pytest.warns(DataWarning, match="nearly a linear combination of .* only .e-1. of its variance"):
-        require_learnable(Moments.from_rows(drawn.data), uses_scale=False, stacklevel=2)
+        require_learnable(Moments.from_rows(drawn.data), uses_scale=False)
     with pytest.warns(DataWarning, match="nearly a linear combination"):
         model = Golem("ev").fit(drawn.data)
     assert (model.adjacency_ != drawn.sem.adjacency).sum() <= 2

@@ -11,7 +11,7 @@ from golem.data.files import batches
 from golem.data.files.labelling import label_of
 from golem.data.files.table_files import TableFiles
 from golem.data.inputs import TableEstimator
-from golem.runtime.progress import Progress
+from golem.runtime.progress import ProgressDisplay
 
 TARGETS = {"control": [], "ko 1": ["a"], "7": ["b", "c"]}
 
@@ -160,7 +160,7 @@ def test_wrong_labels_are_refused_with_their_place(frame, tmp_path):
 def test_a_source_can_be_resampled(frame, expected, tmp_path, by_rows):
     table = labelled(TableFiles.open(write(frame, tmp_path, "csv"), hidden="arm"), "arm", TARGETS)
     source = EnvironmentSource(table, TARGETS, divided=True, scheduler=None, by_rows=by_rows, shards=25)
-    assert_same(source.read("error", Progress()), expected)
+    assert_same(source.read("error", ProgressDisplay()), expected)
     assert source.sample.unit == ("rows" if by_rows else "shards")
     drawn, _ = source.sample.draw_with_rows(np.random.default_rng(0))
     assert drawn.named_targets == expected.named_targets
@@ -173,6 +173,6 @@ def test_environments_of_few_shards_are_not_resampled_without_a_word(frame, tmp_
     one = pytest.raises(ValueError, match="One shard of environment")
     for shards, outcome in ((15, few), (1, one)):
         source = EnvironmentSource(table, TARGETS, divided=True, scheduler=None, by_rows=False, shards=shards)
-        source.read("error", Progress())
+        source.read("error", ProgressDisplay())
         with outcome:
             assert source.sample.unit == "shards"

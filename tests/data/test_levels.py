@@ -1,5 +1,6 @@
 """The report about integer columns that may be codes of categories."""
 
+import datetime
 import warnings
 
 import numpy as np
@@ -81,6 +82,9 @@ def test_codes_next_to_categories_and_counts_are_reported():
         (said,) = warned(Golem().fit, table)
         assert "2 columns contain only" in said
         assert "are treated as numeric: 'ward' (4 values), 'on' (2 values). " in said
+        assert said.endswith(
+            "Two values can stay numbers: in a table with categories, the noise decides no directions."
+        )
     # Without the counts, all columns are categories, which is what the report then says.
     (said,) = warned(Golem().fit, counts.drop(columns="visits"))
     assert "are treated as categories: 'ward' (4 values), 'on' (2 values). " in said
@@ -128,10 +132,56 @@ def test_environments_cannot_have_categories_and_report_no_codes():
 
 
 def test_advice_for_dates_depends_on_how_many_there_are():
-    with pytest.raises(ValueError, match=r"days since the first date\.$"):
+    with pytest.raises(ValueError, match=r"days or months since the first date\.$"):
         CodedTable.read(pl.DataFrame({"day": [f"2020-01-{day:02}" for day in range(1, 29)]}))
     with pytest.raises(ValueError, match="or use each date as a category"):
         CodedTable.read(pl.DataFrame({"day": ["2020-01-01", "2020-02-01"] * 20}))
+
+
+@pytest.mark.parametrize(
+    "levels",
+    [
+        ["2020-01", "2020-12"],
+        ["2020/1", "2021/10"],
+        ["01/2020", "12/2020"],
+        ["2020Q1", "2020-Q4"],
+        ["Q1 2020", "Q2 2020"],
+    ],
+)
+def test_months_and_quarters_are_dates(levels, tmp_path):
+    table = pl.DataFrame({"x": np.arange(40.0) % 7, "when": levels * 20})
+    table.write_csv(path := tmp_path / "a.csv")
+    said = f"Column 'when' contains dates or times, such as '{levels[0]}'"
+    for read in (lambda: CodedTable.read(table), lambda: moments_from_file(path)):
+        with pytest.raises(ValueError, match=said):
+            read()
+
+
+@pytest.mark.parametrize("levels", [["2020-13", "2020-14"], ["1234-56", "1234-01"], ["3 days", "4 days"]])
+def test_other_texts_with_numbers_are_levels(levels):
+    assert CodedTable.read(pl.DataFrame({"c": levels * 20})).coding.variables[0].is_category
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        pd.to_timedelta(np.arange(40) % 4 - 1, unit="h"),
+        pd.to_timedelta(np.arange(40) % 4, unit="D"),
+        [datetime.timedelta(days=1, seconds=k % 4) for k in range(40)],
+        [f"{k % 4}:30" for k in range(40)],
+    ],
+)
+def test_durations_are_to_become_seconds_or_hours(column, tmp_path):
+    table = pd.DataFrame({"x": np.arange(40.0) % 7, "wait": column})
+    table.to_parquet(path := tmp_path / "a.parquet")
+    said = "'wait' contains times or durations, such as .*, such as seconds or hours"
+    for read in (
+        lambda: CodedTable.read(table),
+        lambda: CodedTable.read(pl.from_pandas(table)),
+        lambda: moments_from_file(path),
+    ):
+        with pytest.raises(ValueError, match=said):
+            read()
 
 
 def test_text_in_an_array_is_named():

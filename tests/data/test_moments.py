@@ -156,7 +156,7 @@ def test_a_bad_table_is_refused_with_its_columns(table, message):
         (np.ones((4, 2)) * 1j, "Complex data not supported"),
         (scipy.sparse.csr_array(np.ones((4, 2)) * 1j), "Complex data not supported"),
         (np.array([["2020-01-01", "2020-01-02"]] * 3, dtype="datetime64[D]"), "dates or times"),
-        (np.ones((3, 2), dtype="timedelta64[s]"), "dates or times"),
+        (np.ones((3, 2), dtype="timedelta64[s]"), "got durations"),
         ([[np.datetime64("2020-01-01"), 1.0], [2.0, 3.0]], "dates or times"),
         (np.zeros(4, dtype=[("a", float), ("b", float)]), "structured array"),
         ([[10**400, 2], [3, 4], [4, 5]], "Values beyond 1e150"),

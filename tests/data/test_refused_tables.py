@@ -7,12 +7,12 @@ import pytest
 from golem import Golem
 from golem.comparison import compare_file
 from golem.data.table_source import Reading, open_source
-from golem.runtime.progress import Progress
+from golem.runtime.progress import ProgressDisplay
 
 ROWS = 60
 
 
-class Shown(Progress):
+class Shown(ProgressDisplay):
     """Collect the tables that are shown."""
 
     def __init__(self):
@@ -66,6 +66,14 @@ def test_dates_of_parquet_are_in_the_summary(tmp_path):
     assert "categorical" not in message
 
 
+def test_what_is_not_counted_is_in_the_summary(tmp_path, monkeypatch):
+    monkeypatch.setattr("golem.data.files.parquet_files._LARGEST_COUNTED", 0)
+    monkeypatch.setattr("golem.data.files.level_scan.MOST_LEVELS", 50)
+    _, lines = read(bad(), tmp_path / "a.parquet")
+    assert [line.split() for line in lines if line.startswith(("name", "day"))] == [["name", "text"], ["day", "date"]]
+    assert lines[0] == "Table: 60 rows, 8 columns (4 numbers, 2 categories, 1 date, 1 text)"
+
+
 def test_a_comparison_names_them_too(tmp_path):
     bad().to_csv(tmp_path / "a.csv", index=False)
     shown = Shown()
@@ -109,7 +117,7 @@ def test_a_table_of_identifiers_alone_is_refused(tmp_path):
     pd.DataFrame({"name": names, "mail": mails}).to_csv(path, index=False)
     source = open_source([str(path)], Reading(), divided=False, checked=True, scheduler=None)
     with pytest.raises(ValueError, match=r"drop=\['name', 'mail'\]"):
-        source.read("error", Progress())
+        source.read("error", ProgressDisplay())
 
 
 def test_the_first_error_stands_if_other_columns_cannot_be_read(tmp_path):
@@ -119,4 +127,4 @@ def test_the_first_error_stands_if_other_columns_cannot_be_read(tmp_path):
     table.to_csv(path, index=False)
     source = open_source([str(path)], Reading(), divided=False, checked=True, scheduler=None)
     with pytest.raises(ValueError, match=r"drop=\['name', 'day'\]"):
-        source.read("error", Progress())
+        source.read("error", ProgressDisplay())

@@ -2,15 +2,19 @@
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 
+from golem.data.checks import DataWarning
 from golem.data.coded_tables import CodedTable
+from golem.data.levels import note_of_texts
 from golem.data.table_source import Reading, open_source
 from golem.data.table_summary import TableSummary
 from golem.data.variables import Coding, Variable
-from golem.runtime.progress import Progress
+from golem.readers import moments_from_file
+from golem.runtime.progress import ProgressDisplay
 
-QUIET = Progress()
+QUIET = ProgressDisplay()
 
 
 def frame(n=200):
@@ -65,6 +69,47 @@ def test_leading_zeros_are_noted(tmp_path):
         source = opened(table.assign(zip=["01", "02"] * 30), tmp_path / "b.csv", **chosen)
         source.read("error", QUIET)
         assert not [note for note in source.summary.notes if "zip" in note]
+
+
+def test_a_little_text_among_numbers_is_noted(tmp_path):
+    cells = [str(k % 40) for k in range(196)] + ["136A"] * 4
+    table = pd.DataFrame({"x": np.random.default_rng(0).normal(size=200), "family": cells})
+    path = tmp_path / "a.csv"
+
+    def notes(**options):
+        source = opened(table, path, **options)
+        source.read("drop", QUIET)
+        return source.summary.notes
+
+    said = (
+        "1 column contains whole numbers and a little text, and is treated as a category: 'family' ('136A' in 4 of 200 "
+        "rows). If these are numbers, "
+    )
+    advice = "correct the text, or use na=['family=136A'] and missing='drop'. Otherwise use categorical=['family']."
+    assert notes() == [said + advice]
+    assert notes(categorical=["family"]) == notes(na=["family=136A"]) == []
+    with pytest.warns(DataWarning) as found:
+        moments_from_file(path)
+    assert str(found[0].message) == said + advice
+    for read in (table, pl.from_pandas(table)):
+        with pytest.warns(DataWarning) as found:
+            CodedTable.read(read)
+        assert str(found[0].message).startswith(f"{said}convert the column to numbers")
+    with pytest.warns(DataWarning) as found:  # of rare levels only
+        CodedTable.read(table.astype({"family": "category"}))
+    assert "whole numbers" not in str(found[0].message)
+    table["family"] = ["a", "b"] * 50 + ["7"] * 100
+    assert notes() == []
+
+
+def test_many_texts_among_numbers_are_to_be_corrected():
+    texts = {f"{k}a": 1 for k in range(5)}
+    note = note_of_texts({"a": {"1": 500} | texts, "b": {"7": 90, "?7": 1}})
+    assert note.startswith(
+        "2 columns contain whole numbers and a little text, and are treated as categories: 'a' ('0a', "
+    )
+    assert note.endswith("If these are numbers, correct the text. Otherwise use categorical=['a', 'b'].")
+    assert note_of_texts({"a": {"u": 9}, "b": {"1": 8}, "c": {"1": 5, "2 or more": 4}}) == ""
 
 
 def test_a_category_with_the_name_of_a_label_of_experiments_is_noted():

@@ -5,13 +5,18 @@ import itertools
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.stats import chi2_contingency
+from sklearn.exceptions import ConvergenceWarning
 
 from golem import Golem, Knowledge, bootstrap
 from golem.data.checks import DataWarning
 from golem.data.coded_tables import CodedTable
 from golem.data.variables import Coding, Variable
 from golem.graphs.dag import cpdag, is_dag
+from golem.output.document import list_edges
 from golem.score.sparsity import L0
+from golem.simulate import simulate_table
+from golem.solvers import Status
 
 
 def mixed_table(n=500, seed=0):
@@ -113,17 +118,26 @@ def test_standard_errors_are_those_of_least_squares():
 
 
 @pytest.mark.parametrize("score", ["bdeu", "discrete-bic"])
-def test_strength_of_categories_is_their_mutual_information(score):
+def test_strength_of_categories_is_the_likelihood_ratio_statistic(score):
     table = discrete_table()
     model = Golem(score_function=score).fit(table)
     assert model.adjacency_.astype(int).tolist() == [[0, 0, 1, 0], [0, 0, 1, 0], [0, 0, 0, 1], [0, 0, 0, 0]]
     assert (model.cpdag_ == cpdag(model.adjacency_)).all()
     assert not model.undecided_.any()
-    joint = pd.crosstab(table["c"], table["d"]).to_numpy() / len(table)
-    information = (joint * np.log(joint / np.outer(joint.sum(1), joint.sum(0)))).sum()
+    G = chi2_contingency(pd.crosstab(table["c"], table["d"]), correction=False, lambda_="log-likelihood").statistic
     strength = {(one.source, one.target): one.edge_strength for one in model.edges_}
-    assert strength["c", "d"] == pytest.approx(len(table) * information)
+    assert strength["c", "d"] == pytest.approx(G)
     assert np.isnan(model.weights_[model.adjacency_]).all()
+
+
+def test_the_loss_of_score_shows_that_an_edge_to_many_levels_does_not_pay():
+    rng, n = np.random.default_rng(0), 600
+    table = pd.DataFrame({"dose": rng.normal(size=n), "ward": rng.choice([f"ward {k}" for k in range(15)], n)})
+    (edge,) = list_edges(Golem(knowledge=Knowledge.named(required=[("dose", "ward")])).fit(table))
+    assert edge.edge_strength > 10  # the chi-squared statistic of 14 degrees of freedom
+    assert edge.drop_loss < 0
+    penalty = 14 * np.log(n) + L0().penalties(1, 2)[1]
+    assert edge.edge_strength - edge.drop_loss == pytest.approx(penalty)
 
 
 def test_auto_chooses_the_score_by_the_types_of_the_columns():
@@ -188,7 +202,6 @@ def test_knowledge_is_obeyed():
         ({"noise": "ev"}, ["kind", "dose"], "has no equal noise variances"),
         ({"init": "ev"}, ["kind", "dose"], "starts from an order or a graph"),
         ({"lambda_sparsity": "bic"}, ["kind", "sick"], "has a penalty of its own"),
-        ({"score_function": "bdeu", "missing": "em"}, ["kind", "sick"], "counts complete rows"),
     ],
 )
 def test_settings_without_a_meaning_are_refused(settings, columns, message):
@@ -248,10 +261,14 @@ def test_the_error_about_gaps_offers_what_works():
 
 
 def test_em_without_gaps_changes_nothing_in_a_table_of_categories(recwarn):
-    model = Golem(missing="em").fit(discrete_table())
-    assert [model.score_, model.missing_.sentence] == ["discrete-bic", "No values are missing in 800 rows."]
-    assert not [warning for warning in recwarn if "EM" in str(warning.message)]
-    assert bootstrap(model, discrete_table(), 2).replicates == 2
+    table = discrete_table()
+    for score in ("auto", "bdeu", "discrete-bic"):
+        model, plain = (Golem(missing=missing, score_function=score).fit(table) for missing in ("em", "error"))
+        assert [model.score_, model.missing_.sentence] == [plain.score_, "No values are missing in 800 rows."]
+        assert model.solution_.terms == plain.solution_.terms
+        frequencies = [bootstrap(one, table, 3, random_state=0).direction_frequency for one in (model, plain)]
+        np.testing.assert_array_equal(*frequencies)
+    assert not [warning for warning in recwarn if "missing='em'" in str(warning.message)]
 
 
 def test_em_in_a_table_of_categories_says_that_it_changes_the_score():
@@ -260,9 +277,12 @@ def test_em_in_a_table_of_categories_says_that_it_changes_the_score():
     with pytest.raises(ValueError, match=r"Drop those rows \(missing='drop'\) or impute the values first\.$"):
         Golem().fit(gaps)
     dropped = Golem(missing="drop").fit(gaps)
-    with pytest.warns(DataWarning, match=f"missing='drop' would use the score '{dropped.score_}'"):
+    with pytest.warns(DataWarning, match=f"use missing='drop': it allows '{dropped.score_}'"):
         estimated = Golem(missing="em").fit(gaps)
     assert (estimated.score_, dropped.score_) == ("mixed", "discrete-bic")
+    for score in ("bdeu", "discrete-bic"):
+        with pytest.raises(ValueError, match=r"missing='em' cannot be used here: .* counts complete rows"):
+            Golem(missing="em", score_function=score).fit(gaps)
 
 
 def test_discrete_scores_need_all_rows():
@@ -293,3 +313,27 @@ def test_a_category_of_two_levels_is_scored_like_its_indicator():
     model = Golem().fit(CodedTable(coding, rows).moments())
     numbers = Golem("nv", shape="off").fit(pd.DataFrame(rows, columns=list("abc")))
     assert (model.cpdag_ == numbers.cpdag_).all()
+
+
+@pytest.mark.parametrize("score", ["mixed", "bdeu"])
+def test_progress_has_the_units_of_the_score(score):
+    table, seen = simulate_table(20, 300, mechanism="discrete", random_state=0).table, []
+    model = Golem(score_function=score, callback=seen.append).fit(table)
+    terms = model.solution_.terms
+    assert {state.stage for state in seen} == {f"order-{score}"}
+    assert seen[-1].score == terms["score"] == pytest.approx(terms["likelihood"] + terms["sparsity"])
+    assert all(state.score >= terms["score"] - 1e-9 for state in seen)
+    assert len(model.solution_.trace) > 1
+    assert terms["h"] == terms["l1"] == 0.0  # no numbers, no weights
+
+
+def test_an_interrupt_at_the_end_keeps_the_graph():
+    def interrupt(state):
+        if state.iteration == state.max_iter:
+            raise KeyboardInterrupt
+
+    table = mixed_table()
+    with pytest.warns(ConvergenceWarning):
+        model = Golem(callback=interrupt).fit(table)
+    assert model.solution_.status is Status.INTERRUPTED
+    np.testing.assert_array_equal(model.adjacency_, Golem().fit(table).adjacency_)

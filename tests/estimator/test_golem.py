@@ -13,7 +13,7 @@ from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from golem import DataWarning, Golem, GolemCV, Knowledge, Moments, metrics
-from golem.baselines import PC, DirectLiNGAM
+from golem.baselines import FGS, PC, DirectLiNGAM, SortRegress
 from golem.estimator.settings import chosen_solver, placement_for
 from golem.graphs.dag import is_dag
 from golem.output.document import describe
@@ -365,6 +365,40 @@ def test_nothing_of_an_earlier_fit_stays(drawn):
     assert not is_dag(model.adjacency_)
     assert not hasattr(model, "sem_")
     assert not hasattr(model, "undecided_")
+
+
+@pytest.mark.parametrize(
+    ("model", "fitted"),
+    [
+        (Golem("ev"), "edges_"),
+        (Golem("ev", "lbfgs"), "threshold_"),
+        (GolemCV(Golem("ev")), "path_"),
+        (SortRegress(), "order_"),
+        (FGS(), "n_scores_"),
+    ],
+    ids=repr,
+)
+def test_a_failed_fit_leaves_nothing_of_an_earlier_one(model, fitted, drawn):
+    model = clone(model).fit(drawn.data)
+    assert hasattr(model, fitted)
+    inner = model.estimator if isinstance(model, GolemCV) else model
+    inner.set_params(knowledge=Knowledge.of(8, required=[(0, 1)]))  # masks of 8 columns do not fit 3
+    with pytest.raises(ValueError, match=r"must have shape \(3, 3\)"):
+        model.fit(drawn.data[:, :3])
+    assert not hasattr(model, "graph_")
+    assert not hasattr(model, fitted)
+
+
+def test_a_failed_fit_of_a_table_with_categories_or_environments_leaves_nothing(drawn):
+    frame = pd.DataFrame({"group": list("ab") * 100, "value": drawn.data[:200, 0]})
+    labels = ["control", "changed"] * 100
+    environments = {"environments": labels, "targets": {"control": [], "changed": [0]}}
+    for X, options in ((frame, {}), (drawn.data[:200], environments)):
+        model = Golem().fit(X, **options)
+        assert model.edges_ is not None
+        with pytest.raises(ValueError, match="noise must be one of"):
+            model.set_params(noise="loud").fit(X, **options)
+        assert not [name for name in vars(model) if name.endswith("_")]
 
 
 def test_required_edges_beyond_the_cap_on_parents_are_kept():

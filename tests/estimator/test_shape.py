@@ -153,6 +153,10 @@ def test_contradicting_variances_are_a_finding():
     assert not model.by_variance_.any()
     assert not model.by_shape_.any()
     assert "contradicts the noise variances at 1 edge, so neither" in model.graph_.shape_note
-    finding = model.diagnose(table)["direction-conflicts"]
-    assert finding.level == "warning"
-    assert "'effect' -> 'cause'" in finding.finding
+    found = model.diagnose(table)
+    assert found["direction-conflicts"].level == "warning"
+    assert "'effect' -> 'cause'" in found["direction-conflicts"].finding
+    # The residual depends on the parent because the direction shown is wrong, which the shape says.
+    remedy = found["independence"].remedy
+    assert "Of 'effect' -> 'cause', the direction may be wrong: the noise shapes support the opposite." in remedy
+    assert "does not use the shape" not in remedy

@@ -6,7 +6,7 @@ import pytest
 from golem.experiments import Task, learners, load
 from golem.experiments.analysis.outputs import verdict_text
 from golem.experiments.engine.checkpoints import keeping_in
-from golem.experiments.learners import build, learn, learn_batch
+from golem.experiments.learners import build, learn, learn_batch, settings
 from golem.score.objective import Objective
 from golem.simulate import simulate
 from golem.solvers import checkpoint
@@ -80,7 +80,7 @@ def test_an_interrupted_start_is_no_start(tables, monkeypatch):
 def test_fgs_has_the_score_of_the_paper_and_says_so():
     cell = {"graph": "ER1", "noise": "gaussian-ev", "d": 10, "n": 1000, "steps": 100_000}
     assert (build("fgs", cell).structure_prior, build("fgs-bic", cell).structure_prior) == (1, 0)
-    assert Task("identifiable", cell, 0, "fgs").key != Task("identifiable", cell, 0, "fgs-bic").key
+    assert settings(Task("identifiable", cell, 0, "fgs")) != settings(Task("identifiable", cell, 0, "fgs-bic"))
     row = {"experiment": "identifiable", **cell, "method": "fgs", "seed": 0, "status": "done", "seconds": 1.0}
     assert "FGS(structure_prior=1)" in verdict_text(load("identifiable"), [row], [], [])
 

@@ -25,7 +25,7 @@ def test_a_cell_sets_what_it_names():
     assert model.get_params()["lambda_dag"] == task.cell["lambda_dag"]
     assert model.get_params()["solver"] == "lbfgs"
     assert model.get_params()["max_iter"] == 10_000
-    assert "LBFGS" in settings(task.method, task.cell)["solver"]
+    assert "LBFGS" in settings(task)["solver"]
 
 
 @pytest.mark.parametrize(

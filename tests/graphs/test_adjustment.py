@@ -80,7 +80,7 @@ def test_minimal_sets_block_every_back_door(all_dags):
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
-    [((1, 0), "no directed path"), ((0, 0), "same variable"), ((0, 1, "smallest"), "kind must be one of")],
+    [((1, 0), "No directed path"), ((0, 0), "same variable"), ((0, 1, "smallest"), "kind must be one of")],
 )
 def test_what_has_no_set_is_refused(arguments, message):
     with pytest.raises(ValueError, match=message):

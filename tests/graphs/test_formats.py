@@ -17,6 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from golem.graphs.formats import FORMATS, format_of, read_graph, read_graph_document
+from golem.graphs.formats.csv_tables import write_truth
 from golem.graphs.named_graph import NamedGraph
 
 # Whatever UTF-8 can hold: quotes, line breaks, control characters, right-to-left marks.
@@ -490,10 +491,10 @@ def test_causal_learns_other_arrow():
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("<graphml", "format graphml: the XML is damaged"),
+        ("<graphml", "format graphml: The XML is damaged"),
         ("<graphml/>", "file not successfully read as graphml"),
         ('<graphml><graph><node id="a"/><edge source="a" target="c"/></graph></graphml>', "'c', which is not a node"),
-        ('<graphml><graph><node id="a"/><edge source="a"/></graph></graphml>', "an edge without source or target"),
+        ('<graphml><graph><node id="a"/><edge source="a"/></graph></graphml>', "an edge has no source or target"),
         ('<graphml><graph><node id="a"/><edge source="a" target="a" directed="true"/></graph></graphml>', "undirected"),
         ("graph [ node [ id 0 ]", "expected ']', found EOF"),
         ("graph [ node ]", "expected an int, float, string or '[', found ']'"),
@@ -501,31 +502,31 @@ def test_causal_learns_other_arrow():
         ("graph [ node [ id 0 ] edge [ source 0 target 1 ] ]", "edge #0 has undefined target 1"),
         ("graph [ node [ id 0 ] node [ id 0 ] ]", "node id 0 is duplicated"),
         ("graph [ " * 5000, "format gml"),
-        ("digraph { a -> }", "expected '{', found '}'"),
+        ("digraph { a -> }", "Expected '{', found '}'"),
         ("digraph { a -> b", "the end of the file"),
-        ("digraph { a -> b [weight=heavy] }", "the weight 'heavy' of the edge from 'a' to 'b' is not a finite number"),
+        ("digraph { a -> b [weight=heavy] }", "The weight 'heavy' of the edge from 'a' to 'b' is not a finite number"),
         ("digraph { a -> b [dir=both] }", "has two arrowheads"),
-        ("digraph { a ? b }", "cannot read"),
+        ("digraph { a ? b }", "'? b }' cannot be read"),
         ("digraph { <a }", "HTML name has no closing >"),
         ("Graph Nodes:\na;b\n\nGraph Edges:\n1. a <-> b\n", "hidden common cause"),
-        ("Graph Nodes:\na;b\n\nGraph Edges:\n1. a --> c\n", "an edge has the end 'c', which is not a node"),
-        ('{"nodes": ["a"], "arcs": [], "cpds": {"a": {}}}', "the pgmpy model has no entry 'variance'"),
+        ("Graph Nodes:\na;b\n\nGraph Edges:\n1. a --> c\n", "An edge has the end 'c', which is not a node"),
+        ('{"nodes": ["a"], "arcs": [], "cpds": {"a": {}}}', "The pgmpy model has no entry 'variance'"),
         ("source,target\na,b\na,b\n", "from 'a' to 'b' appears twice"),
         ("source,target,weight\na,b,nan\n", "is not a finite number"),
-        ("source;target;weight\nA;B;0.5.1\n", "the weight '0.5.1' of the edge from 'A' to 'B' is not a finite number"),
-        ("source,target\na\n", "the edge from 'a' has no target"),
-        ("source,target,weight\na,b,\nb,c,2\n", "the edge from 'a' to 'b' has no weight; give one"),
-        ("digraph { a -> b [weight=2]; b -> c }", "the edge from 'b' to 'c' has no weight; give one"),
-        ("hello\n", "the first line has only one field"),
-        (";a;b\na;0;0,5\nb;0\n", "row 'b' of the weights must have 2 numbers, one per name"),
-        (",a,b\na,0,x\nb,0,0\n", "row 'a' of the weights has a value that is not a finite number"),
-        ('{"names": ["a", "b"], "weights": [[0, 1], [0]]}', "row 'b' of the weights must have 2 numbers, one per name"),
+        ("source;target;weight\nA;B;0.5.1\n", "The weight '0.5.1' of the edge from 'A' to 'B' is not a finite number"),
+        ("source,target\na\n", "The edge from 'a' has no target"),
+        ("source,target,weight\na,b,\nb,c,2\n", "The edge from 'a' to 'b' has no weight. Give one"),
+        ("digraph { a -> b [weight=2]; b -> c }", "The edge from 'b' to 'c' has no weight. Give one"),
+        ("hello\n", "The first line has only one field"),
+        (";a;b\na;0;0,5\nb;0\n", "Row 'b' of the weights must have 2 numbers, one per name"),
+        (",a,b\na,0,x\nb,0,0\n", "Row 'a' of the weights has a value that is not a finite number"),
+        ('{"names": ["a", "b"], "weights": [[0, 1], [0]]}', "Row 'b' of the weights must have 2 numbers, one per name"),
         ('{"names": ["a"], "weights": [[NaN]]}', "JSON is malformed"),
         (
             '{"names": ["a", "b"], "weights": [[0, 1], [0, "x"]]}',
             "of the weights has a value that is not a finite number",
         ),
-        ('{"names": ["a"]}', "a graph needs `names` and `weights`"),
+        ('{"names": ["a"]}', "A graph needs `names` and `weights`"),
     ],
 )
 def test_what_is_wrong_with_a_file_is_said(tmp_path, text, message):
@@ -555,7 +556,7 @@ def test_entities_of_xml_are_refused(tmp_path, declared):
     <node id="a"><data key="n">&l9;</data></node></graph></graphml>"""
     (tmp_path / "graph.graphml").write_text(text)
     with pytest.raises(
-        ValueError, match=r"graph\.graphml is not a graph in the format graphml: it declares XML entities"
+        ValueError, match=r"graph\.graphml is not a graph in the format graphml: It declares XML entities"
     ):
         read_graph(tmp_path / "graph.graphml")
     # The DOCTYPE alone, which old files have, names a file that is not read.
@@ -642,13 +643,34 @@ def test_a_folder_is_no_graph(tmp_path):
         read_graph(tmp_path)
 
 
+def test_an_edge_list_can_name_variables_without_edges(tmp_path):
+    weights = np.zeros((4, 4))
+    weights[1, 3] = 0.5
+    graph = NamedGraph.from_weights(weights, tuple("abcd"))
+    plain = NamedGraph.from_class(graph.adjacency, graph.names)
+    path = tmp_path / "truth.csv"
+    for written, text in (
+        (graph, "source,target,weight\nb,d,0.5\na,,\nc,,\n"),
+        (plain, "source,target\nb,d\na,\nc,\n"),
+    ):
+        assert write_truth(written) == text
+        path.write_text(text)
+        found = read_graph(path)
+        assert found.names == ("b", "d", "a", "c")
+        np.testing.assert_array_equal(found.aligned(graph.names) != 0, graph.adjacency)
+        assert found.weighted == written.weighted
+    path.write_text("source,target,weight\nb,,0.5\n")
+    with pytest.raises(ValueError, match="The edge from 'b' has no target"):
+        read_graph(path)
+
+
 def test_models_need_weights_and_variances():
     with pytest.raises(ValueError, match="no noise variances"):
         FORMATS["pgmpy"].write(NamedGraph.from_lists(["a", "b"], [("a", "b", {"weight": 1})]))
     with pytest.raises(ValueError, match="no weights"):
         FORMATS["pgmpy"].write(NamedGraph.from_lists(["a", "b"], [("a", "b", {})]))
     model = NamedGraph.from_lists(["(Intercept)"], [], [{"noise_variance": 1, "intercept": 0}])
-    with pytest.raises(ValueError, match="rename that variable"):
+    with pytest.raises(ValueError, match="Rename that variable"):
         FORMATS["pgmpy"].write(model)
 
 

@@ -146,7 +146,7 @@ def test_an_empty_truth_has_no_rate():
         (CHAIN, np.zeros((2, 2)), "same nodes"),
         (CHAIN + CHAIN.T, CHAIN, "truth must be .* has a cycle: 0 -> 1 -> 0"),
         (CHAIN[:2], CHAIN, "square"),
-        (CHAIN, CHAIN + np.diag([0, 1, 0]), "the estimate has an edge from a variable to itself, 1 -> 1"),
+        (CHAIN, CHAIN + np.diag([0, 1, 0]), "The estimate has an edge from a variable to itself, 1 -> 1"),
     ],
 )
 def test_what_cannot_be_compared_is_refused(truth, estimate, message):

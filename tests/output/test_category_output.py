@@ -1,6 +1,7 @@
 """Documents, files, exports, figures and pages of tables with categories: what does not apply is absent."""
 
 import csv
+import dataclasses
 import io
 import json
 import re
@@ -10,8 +11,9 @@ import pandas as pd
 import pytest
 
 from golem import Golem
-from golem.graphs.formats import read_graph
-from golem.graphs.graph_document import read_document
+from golem.graphs.formats import FORMATS, read_graph
+from golem.graphs.graph_document import VariableRecord, read_document
+from golem.graphs.named_graph import NamedGraph
 from golem.output.document import describe, list_edges
 from golem.output.export import export_graph, to_networkx
 from golem.output.figures import plot_graph, plot_weights
@@ -49,6 +51,15 @@ def test_the_document_has_types_strengths_and_coefficients(model):
     again = read_document(document.text())
     assert again.plain() == document.plain()
     assert not again.graph().weighted
+
+
+def test_the_evidence_of_an_edge_is_that_of_its_record(model, monkeypatch):
+    records = {(one.source, one.target): one for one in model.edges_}
+    monkeypatch.setattr(type(model.category_fit_), "strengths", None)  # they are not computed again
+    for edge in list_edges(model):
+        record = records.pop((edge.source, edge.target))
+        assert (edge.direction_from, edge.edge_strength) == (record.direction_from, record.edge_strength)
+    assert not records
 
 
 def test_edges_are_sorted_by_strength(model):
@@ -130,6 +141,13 @@ def test_lavaan_says_what_to_do_with_categories(model, tmp_path):
     graph = read_graph(tmp_path / "model.txt")
     order = [graph.names.index(name) for name in ("kind", "first", "second", "flag")]
     assert (graph.adjacency[np.ix_(order, order)] == model.adjacency_).all()
+    # Only numbers have a variance.
+    kinds = [VariableRecord(kind=kind) for kind in ("category", "category", "numeric", "numeric", "numeric")]
+    graph = NamedGraph.from_lists(["kind", "my region", "first", "second", "third"], [("kind", "first", {})])
+    text = FORMATS["lavaan"].write(dataclasses.replace(graph, variables=kinds))
+    assert "# Left out, because they have neither edges nor a variance: my_region.\n" in text
+    lines = [line for line in text.splitlines() if not line.startswith("#")]
+    assert lines == ["first ~ kind", "second ~~ second", "third ~~ third"]
     # A table of edges does not say which variables are categories.
     edges = read_graph(export_graph(model, tmp_path / "edges.csv"))
     assert "# This graph has categories. lavaan" in export_graph(edges, tmp_path / "again.txt", "lavaan").read_text()
@@ -164,6 +182,15 @@ def test_the_page_knows_types_and_coefficients(model, tmp_path):
     assert content["measure"] == "edge_strength"
     assert len(content["coefficients"]) == len(model.coefficients_)
     assert "2 of the variables are categories, so golem used the score for mixed tables" in page
+    assert "near 0, the edge was barely kept" in page
+    assert "penalty for the first cause of a variable, if both are numbers (deviance)" in page
+
+
+def test_notebooks_show_the_loss_of_score(model):
+    cells = re.findall(r"<t[hd] [^>]*>(.*?)</t[hd]>", model._repr_html_())
+    assert cells[:6] == ["source", "target", "weight", "strength", "loss of score", "direction"]
+    edge = list_edges(model)[0]
+    assert cells[9:11] == [f"{edge.edge_strength:.3g}", f"{edge.drop_loss:.3g}"]
 
 
 def test_the_command_of_a_page_has_the_score(model):

@@ -70,6 +70,17 @@ def test_weights_that_are_not_least_squares_have_no_standard_error(model):
     assert all(edge.standard_error is None for edge in list_edges(model))
 
 
+def test_the_evidence_of_an_edge_is_that_of_its_record():
+    model = Golem("nv").fit(simulate(6, 1500, "ER1", "exponential", random_state=2).data)
+    assert any(one.error_rate for one in model.edges_)
+    records = {(one.source, one.target): one for one in model.edges_}
+    for edge in list_edges(model):
+        record = records.pop((edge.source, edge.target))
+        assert edge.direction_from == record.direction_from
+        assert (edge.direction_strength, edge.direction_error_rate) == (record.strength, record.error_rate)
+    assert not records
+
+
 def test_directions_from_knowledge_are_called_so():
     X = np.random.default_rng(0).normal(size=(400, 4)).cumsum(axis=1) * [1, 3, 0.2, 5]
 

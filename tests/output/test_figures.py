@@ -13,6 +13,7 @@ import matplotlib.pyplot as plt
 from golem import Golem, GolemCV, plots
 from golem.comparison.other_packages import Estimate
 from golem.comparison.result import Comparison, Row
+from golem.data.knowledge import NamedKnowledge
 from golem.output import figures
 from golem.plots import plot_comparison, plot_graph, plot_model, plot_weights
 from golem.simulate import simulate
@@ -29,6 +30,28 @@ def test_a_graph_has_an_arrow_an_edge_and_a_label_a_node(model):
     assert {text.get_text() for text in ax.texts} == set(model.moments_.names)
     dashed = sum(patch.get_linestyle() != "solid" for patch in ax.patches)
     assert dashed == model.undecided_.sum()
+    plt.close(ax.figure)
+
+
+def test_directions_from_knowledge_are_solid_and_have_a_diamond():
+    X = np.random.default_rng(0).normal(size=(500, 3)).cumsum(axis=1)
+    table = pd.DataFrame(X, columns=["a", "b", "c"])
+    model = Golem("nv", knowledge=NamedKnowledge(required=(("b", "a"),))).fit(table)
+    graph = model.graph_.directions()
+    given = [edge for edge, source in graph.items() if source == "knowledge"]
+    assert given
+    ax = model.plot()
+    diamonds = [line for line in ax.lines if line.get_marker() == "D"]
+    assert len(diamonds) == len(given)
+    assert sum(patch.get_linestyle() != "solid" for patch in ax.patches) == model.undecided_.sum()
+    legend = {line.get_label(): line for line in ax.get_legend().get_lines()}
+    assert legend["direction from knowledge"].get_marker() == "D"
+    assert legend["positive"].get_marker() == "None"
+    edges = [tuple(edge) for edge in np.argwhere(model.adjacency_).tolist()]
+    curves = [patch._path_original for edge, patch in zip(edges, ax.patches, strict=True) if edge in given]
+    for diamond, curve in zip(diamonds, curves, strict=True):
+        (points,) = curve.to_polygons(closed_only=False)
+        assert np.hypot(*(points - np.ravel(diamond.get_data())).T).min() < 6  # points
     plt.close(ax.figure)
 
 

@@ -13,7 +13,7 @@ from golem import Golem, Moments
 from golem.data.table_source import TableSource
 from golem.readers import TableFiles, read_table, shards_from_file
 from golem.runtime import machine
-from golem.runtime.progress import Progress
+from golem.runtime.progress import ProgressDisplay
 
 # Paths of the control groups (v2) of this process: one, or none on other systems.
 CONTROL_GROUPS = (
@@ -69,4 +69,4 @@ def test_rows_and_shards_of_files_are_refused_while_they_are_read(little_memory,
         shards_from_file(path, 5)
     source = TableSource(TableFiles.open(path, columns=["a", "b"]), divided=True, checked=False, scheduler=None)
     with pytest.raises(ValueError, match=r"data\.csv: Keeping all rows in memory needs about"):
-        source.read("error", Progress())
+        source.read("error", ProgressDisplay())

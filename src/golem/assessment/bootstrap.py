@@ -36,16 +36,17 @@ from golem.data.resampling import Sample, half_of, resampler
 from golem.data.row_blocks import row_sample
 from golem.directions.equivalence_class import random_member
 from golem.directions.shape_rows import standardized_rows, why_unusable
-from golem.estimator.category_settings import DISCRETE
 from golem.estimator.direction_evidence import RowSource, uses_shape, with_directions
 from golem.estimator.environment_fit import refitted
 from golem.estimator.golem import Golem
 from golem.estimator.learned_graph import has_categories
 from golem.estimator.settings import is_counted, plain_number
+from golem.model.linear_sem import total_effects
 from golem.runtime.machine import available_cores
+from golem.runtime.option_words import names_remedies
 from golem.runtime.progress import Counter
 from golem.runtime.threads import interruptible_map
-from golem.runtime.types import Matrix
+from golem.runtime.user_warnings import warn_user
 from golem.score.likelihood import GaussianNV
 from golem.score.regression import Regressions
 from golem.solvers import Status
@@ -54,6 +55,7 @@ from golem.solvers import Status
 _MOST_DRAWS = 10
 
 
+@names_remedies
 def bootstrap(
     model: Golem,
     data: Any,
@@ -120,7 +122,7 @@ def bootstrap(
     with _without_warnings() if hasattr(model, "moments_") else contextlib.nullcontext():
         source = _source(model, data, environments, targets)
         if source.moments.coding is None:
-            require_learnable(source.moments, uses_scale=False, stacklevel=3)
+            require_learnable(source.moments, uses_scale=False)
     if isinstance(random_state, np.random.Generator):
         random_state = int(random_state.integers(2**31))
     seed = int(random_state or 0)
@@ -131,7 +133,7 @@ def bootstrap(
     unfinished = sum(not one.finished for one in done)
     if unfinished:
         message = f"{unfinished} of {len(done)} replicates ended at their time limit or iteration limit"
-        warnings.warn(message, ConvergenceWarning, stacklevel=2)
+        warn_user(message, ConvergenceWarning)
     return summarize(done, source, int(replicates), seed, float(level))
 
 
@@ -146,7 +148,7 @@ def _source(model: Golem, data: Any, environments: Any, targets: Targets | None)
     known = getattr(model, "environments_", None)
     if not (is_interventional(data, environments, targets) or known or isinstance(data, EnvironmentSample)):
         sample = coded_sample(data, model.missing, names) or resampler(data, model.missing, names)
-        warn_of_codes(data, sample.moments.coding, stacklevel=4)
+        warn_of_codes(data, sample.moments.coding)
         return sample
     targets = known.named_targets if targets is None and known is not None else targets
     return read_environment_sample(data, environments, targets, model.missing, names)
@@ -187,7 +189,6 @@ def _replicate_settings(model: Golem, source: Sample | EnvironmentSample) -> dic
     del settings["random_state"]
     if has_categories(model):
         settings["score_function"] = model.score_  # a half that lacks a level must not choose another one
-        settings["missing"] = "drop" if model.score_ in DISCRETE else model.missing  # these scores have complete rows
     if model.solver == "order" and model.noise != "ev" and model.effort is None:
         settings["effort"] = "fast"
     by_shape = isinstance(source, Sample) and source.moments.coding is None and uses_shape(model)
@@ -261,28 +262,6 @@ class _Replicates:
             "Resampled rows cannot be fitted, which happens if there are few rows or a column hardly varies. In one "
             f"resample: {reason}"
         )
-
-
-def total_effects(B: Matrix) -> Matrix:
-    """Return the total effects (I - B)^-1 of all pairs, shape (d, d), with a diagonal of zeros.
-
-    Weights of NaN belong to edges with a category at one of their ends. Effects along such edges are NaN.
-
-    Examples
-    --------
-    >>> total_effects(np.array([[0, 2.0, 0, 0], [0, 0, 3.0, np.nan], [0, 0, 0, 0], [0, 0, 0, 0]]))
-    array([[ 0.,  2.,  6., nan],
-           [ 0.,  0.,  3., nan],
-           [ 0.,  0.,  0.,  0.],
-           [ 0.,  0.,  0.,  0.]])
-    """
-    unknown = np.isnan(B)
-    effects = np.linalg.inv(np.eye(len(B)) - np.where(unknown, 0.0, B))
-    np.fill_diagonal(effects, 0.0)
-    if unknown.any():
-        reaches = np.linalg.inv(np.eye(len(B)) - (B != 0) / len(B)) > 0
-        effects[reaches @ unknown @ reaches] = np.nan
-    return np.asarray(effects)
 
 
 @contextlib.contextmanager

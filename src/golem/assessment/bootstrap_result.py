@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from golem.assessment.consensus import ranked_pairs
+from golem.assessment.edge_frequencies import edge_frequencies
 from golem.data.coded_sample import CodedRows
 from golem.data.environment_sample import EnvironmentSample
 from golem.data.resampling import Sample
@@ -46,7 +47,8 @@ class Bootstrap:
         Low and high percentile of the weight of i -> j over all graphs; it is 0 in a graph without that edge. NaN if i
         or j is a category.
     effect_interval : ndarray of shape (2, d, d)
-        The same of the total effect of i on j, (I - B)^-1. NaN if it passes through a category in some graph.
+        The same of the total effect of i on j, (I - B)^-1; 1 if i = j. NaN if it passes through a category in some
+        graph.
     consensus : ndarray of shape (d, d), bool
         A DAG of the adjacencies that most graphs have (`golem.assessment.consensus`).
     em : bool
@@ -106,9 +108,7 @@ def summarize(
     """Summarize replicates by frequencies, intervals and a consensus."""
     d, count = len(source.moments.variables), len(done)
     shown = np.sum([one.graph for one in done], axis=0, dtype=float)
-    half = np.sum([one.undecided for one in done], axis=0, dtype=float)
-    direction = (shown - half / 2 + half.T / 2) / count
-    adjacency = (shown + shown.T) / count
+    adjacency, direction = edge_frequencies([one.graph | one.undecided.T for one in done])
     tails = (1 - level) / 2, (1 + level) / 2
     weights, effects = _weight_interval(done, d, tails), _effect_interval(done, d, tails)
     if source.moments.coding is not None:

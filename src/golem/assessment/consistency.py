@@ -28,6 +28,7 @@ from golem.graphs.networkx_graphs import from_networkx
 from golem.model.linear_sem import LinearSEM
 from golem.runtime.html_text import MOST_ROWS, html_table, paragraph
 from golem.runtime.messages import counted, quoted, suggestion
+from golem.runtime.option_words import names_remedies
 from golem.runtime.types import BoolMatrix, Vector
 
 LEVEL = 0.05
@@ -151,6 +152,7 @@ def statement(record: dict[str, Any]) -> str:
     )
 
 
+@names_remedies
 def check(graph: Any, data: Any, *, missing: MissingChoice = "error") -> Consistency:
     """Test whether a table is consistent with a graph.
 

@@ -15,6 +15,7 @@ from golem.data.knowledge import Knowledge, NamedKnowledge
 from golem.data.moments import Moments
 from golem.graphs.dag import cpdag
 from golem.model.linear_sem import LinearSEM
+from golem.runtime.option_words import names_remedies
 from golem.runtime.types import BoolMatrix, Matrix
 from golem.score.regression import residual_variances
 from golem.solvers.rounding import with_required
@@ -55,6 +56,7 @@ class Baseline(TableEstimator, ABC):
 
     knowledge: Knowledge | NamedKnowledge | None = field(default=None, kw_only=True)
 
+    @names_remedies
     def fit(self, X: Any, y: None = None) -> Self:
         """Learn a graph.
 
@@ -65,14 +67,13 @@ class Baseline(TableEstimator, ABC):
         y : None
             Ignored; exists for scikit-learn.
         """
+        self._forget()
         self._check_parameters()
-        for attribute in ("weights_", "sem_", "adjacency_", "cpdag_", "bic_"):  # of an earlier fit
-            self.__dict__.pop(attribute, None)
         moments, rows = read_data(self, X)
         if self._needs_rows and rows is None:
             raise ValueError(
-                f"{type(self).__name__} needs the rows of the data, not only means and covariances; give an array or a "
-                "table instead of Moments"
+                f"{type(self).__name__} needs the rows of the data, not only means and covariances. Give an array or a "
+                "table instead of Moments."
             )
         require_learnable(moments, uses_scale=self._uses_scale)
         self.moments_, self.knowledge_ = moments, read_knowledge(self.knowledge, moments.names)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,6 +14,7 @@ from golem.data.knowledge import Knowledge
 from golem.data.moments import Moments
 from golem.runtime.messages import quoted
 from golem.runtime.types import Matrix
+from golem.runtime.user_warnings import warn_user
 
 # The test of normality needs at least this many rows.
 _FEWEST_FOR_A_TEST = 20
@@ -64,7 +64,7 @@ class DirectLiNGAM(Baseline):
 
     def _check_parameters(self) -> None:
         if self.threshold is not None and not 0 <= self.threshold < np.inf:
-            raise ValueError(f"threshold must be at least 0 and finite; got {self.threshold}")
+            raise ValueError(f"threshold must be at least 0 and finite; got {self.threshold}.")
 
     def _learn(self, moments: Moments, rows: Matrix | None, knowledge: Knowledge) -> None:
         assert rows is not None  # `fit` refuses Moments
@@ -92,11 +92,10 @@ class DirectLiNGAM(Baseline):
             if enough
             else f"n = {n} rows cannot show that the noise is not Gaussian"
         )
-        warnings.warn(
+        warn_user(
             f"{found}. Directions between columns with Gaussian noise are not identified by DirectLiNGAM. Golem, FGS "
             "and PC do not need non-Gaussian noise.",
             DataWarning,
-            stacklevel=4,
         )
 
 

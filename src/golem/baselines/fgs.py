@@ -8,6 +8,7 @@ import numpy as np
 
 from golem.baselines.base import Baseline
 from golem.baselines.fgs_search import EdgeScores, GreedySearch
+from golem.data.checks import most_parents
 from golem.data.knowledge import Knowledge
 from golem.data.moments import Moments
 from golem.runtime.types import Matrix
@@ -79,15 +80,15 @@ class FGS(Baseline):
 
     def _check_parameters(self) -> None:
         if not 0 <= self.penalty_discount < np.inf:
-            raise ValueError(f"penalty_discount must be at least 0 and finite; got {self.penalty_discount}")
+            raise ValueError(f"penalty_discount must be at least 0 and finite; got {self.penalty_discount}.")
         if not 0 <= self.structure_prior < np.inf:
-            raise ValueError(f"structure_prior must be at least 0 and finite; got {self.structure_prior}")
+            raise ValueError(f"structure_prior must be at least 0 and finite; got {self.structure_prior}.")
         if self.max_parents is not None and not self.max_parents >= 0:
-            raise ValueError(f"max_parents must be at least 0; got {self.max_parents}")
+            raise ValueError(f"max_parents must be at least 0; got {self.max_parents}.")
 
     def _learn(self, moments: Moments, rows: Matrix | None, knowledge: Knowledge) -> None:
         penalty = self._penalty(moments.n, moments.d)
-        most = max(1, (moments.n - 2) // 2) if self.max_parents is None else self.max_parents
+        most = most_parents(moments.n) if self.max_parents is None else self.max_parents
         scores = EdgeScores(moments.standardized().covariance, moments.n, penalty)
         search = GreedySearch(scores, most, knowledge)
         self._set_class(search.run().matrix(), search.member())
@@ -101,7 +102,7 @@ class FGS(Baseline):
             if self.structure_prior >= d - 1:
                 raise ValueError(
                     f"structure_prior, the expected number of parents per node, must be below {d - 1} for {d} columns; "
-                    f"got {self.structure_prior}"
+                    f"got {self.structure_prior}."
                 )
             penalty += 2 * np.log((d - 1 - self.structure_prior) / self.structure_prior)
         return float(penalty)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import KW_ONLY, dataclass, replace
 
 import numpy as np
@@ -12,6 +11,7 @@ from golem.baselines.base import Baseline
 from golem.data.knowledge import Knowledge
 from golem.data.moments import Moments
 from golem.runtime.types import Matrix
+from golem.runtime.user_warnings import warn_user
 from golem.score.likelihood import LeastSquares
 from golem.score.objective import Objective
 from golem.solvers import AugmentedLagrangian, Callback
@@ -80,11 +80,11 @@ class Notears(Baseline):
     def _check_parameters(self) -> None:
         for name in ("l1", "threshold"):
             if not 0 <= getattr(self, name) < np.inf:
-                raise ValueError(f"{name} must be at least 0 and finite; got {getattr(self, name)}")
+                raise ValueError(f"{name} must be at least 0 and finite; got {getattr(self, name)}.")
         for name in ("h_tolerance", "largest_rho", "max_iter", "time_limit"):
             value = getattr(self, name)
             if value is not None and not value > 0:
-                raise ValueError(f"{name} must be positive; got {value}")
+                raise ValueError(f"{name} must be positive; got {value}.")
 
     def _learn(self, moments: Moments, rows: Matrix | None, knowledge: Knowledge) -> None:
         objective = Objective(
@@ -102,4 +102,4 @@ class Notears(Baseline):
         self.n_iter_ = max(1, solution.iterations)
         self._set_weights(rounded.weights)
         if not solution.status.is_final:
-            warnings.warn(solution.status.value, ConvergenceWarning, stacklevel=3)
+            warn_user(solution.status.value, ConvergenceWarning)

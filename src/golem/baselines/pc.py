@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import KW_ONLY, dataclass
 
 import numpy as np
@@ -14,6 +13,7 @@ from golem.data.knowledge import Knowledge
 from golem.data.moments import Moments
 from golem.graphs.pdag import bits_to_columns
 from golem.runtime.types import Matrix
+from golem.runtime.user_warnings import warn_user
 from golem.score.objective import graph_bic
 
 
@@ -83,23 +83,22 @@ class PC(Baseline):
 
     def _check_parameters(self) -> None:
         if not 0 < self.alpha < 1:
-            raise ValueError(f"alpha, the level of a test, must be between 0 and 1; got {self.alpha}")
+            raise ValueError(f"alpha, the level of a test, must be between 0 and 1; got {self.alpha}.")
         if self.max_conditioning is not None and not self.max_conditioning >= 0:
-            raise ValueError(f"max_conditioning must be at least 0; got {self.max_conditioning}")
+            raise ValueError(f"max_conditioning must be at least 0; got {self.max_conditioning}.")
 
     def _learn(self, moments: Moments, rows: Matrix | None, knowledge: Knowledge) -> None:
         n = moments.n
         if n < 4:
-            raise ValueError(f"PC needs at least 4 rows to test a correlation; got {n}")
+            raise ValueError(f"PC needs at least 4 rows to test a correlation; got {n}.")
         most = min(moments.d - 2 if self.max_conditioning is None else self.max_conditioning, n - 4)
         test = FisherZ(moments.standardized().covariance, n, self.alpha, moments.names)
         adjacent, separators = find_skeleton(test, knowledge, most)
         if most == n - 4 and adjacent.sum(axis=0).max() > most + 1 and most != self.max_conditioning:
-            warnings.warn(
+            warn_user(
                 f"n = {n} rows allow tests given at most {most} columns, but some columns have more neighbours: expect "
                 "false edges. Use more rows, a smaller alpha or a smaller max_conditioning.",
                 DataWarning,
-                stacklevel=3,
             )
         if self.conservative:
             separators = find_separators(test, adjacent, most)
@@ -110,11 +109,10 @@ class PC(Baseline):
         self.conflicts_ = np.array(graph.conflicts(), dtype=np.intp).reshape(-1, 2)
         self._set_class(graph.matrix(), None if parents is None else bits_to_columns(parents))
         if parents is None:
-            warnings.warn(
+            warn_user(
                 "the tests contradict each other: no directed acyclic graph has all the arrows found and no further "
                 "colliders. There is no adjacency_, and cpdag_ is the result of the tests. Try another alpha.",
                 DataWarning,
-                stacklevel=3,
             )
         else:
             self.bic_ = graph_bic(self.adjacency_, moments.covariance, n)

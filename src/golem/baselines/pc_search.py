@@ -83,7 +83,7 @@ class FisherZ:
     def _refuse(self, column: int, others: IntArray) -> None:
         """Raise a ValueError, because a partial correlation does not exist."""
         raise ValueError(
-            f"column {self.names[column]!r} is a linear combination of {quoted([self.names[j] for j in others])}, so "
+            f"Column {self.names[column]!r} is a linear combination of {quoted([self.names[j] for j in others])}, so "
             "partial correlations do not exist. Remove one of these columns, or use more rows."
         )
 

@@ -56,12 +56,12 @@ class SortRegress(Baseline):
 
     def _check_parameters(self) -> None:
         if self.by not in get_args(Sorting):
-            raise ValueError(f"by must be one of {', '.join(map(repr, get_args(Sorting)))}; got {self.by!r}")
+            raise ValueError(f"by must be one of {', '.join(map(repr, get_args(Sorting)))}; got {self.by!r}.")
 
     def _learn(self, moments: Moments, rows: Matrix | None, knowledge: Knowledge) -> None:
         require_more_rows_than_columns(moments, "SortRegress")
         if self.by == "variance":
-            warn_of_equal_scales(moments, "sorting by variance", "by='r2'", stacklevel=4)
+            warn_of_equal_scales(moments, "sorting by variance", "by='r2'")
             key = moments.variances
         else:
             # From correlations, because S^-1 loses digits if the units differ widely.

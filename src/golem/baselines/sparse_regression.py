@@ -35,7 +35,7 @@ def regress_along(order: Sequence[int], moments: Moments, knowledge: Knowledge, 
     if len(backward):
         cause, effect = (moments.names[k] for k in backward[0])
         raise ValueError(
-            f"the edge {cause!r} -> {effect!r} is required, but {effect!r} comes before {cause!r} in the order of this "
+            f"The edge {cause!r} -> {effect!r} is required, but {effect!r} comes before {cause!r} in the order of this "
             "method, which knowledge cannot change. Remove the edge from the knowledge, or use another method."
         )
     R, scale = moments.standardized().covariance, np.sqrt(moments.variances)

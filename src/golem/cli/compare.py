@@ -84,7 +84,7 @@ def compare(
     knowledge is reported in the table, and the others still run. Ctrl-C keeps the results so far (exit code 130).
     """
     skip_slow_imports()
-    from golem.comparison.registry import PAPER_RECIPE, USE_CATEGORIES, require_known
+    from golem.comparison.registry import PAPER_RECIPE, require_known
     from golem.comparison.report import report_comparison
     from golem.comparison.result import RESULT_FILES
     from golem.comparison.run import compare_file, default_methods, packages_not_installed
@@ -142,10 +142,9 @@ def compare(
         print(json.dumps([vars(row) for row in result.rows]))  # noqa: T201
     elif not quiet:
         _print_comparison(result, output)
-        if everything and result.settings.get("score"):
-            everything = False
-            listed = ", ".join(name for name in default_methods() if name not in USE_CATEGORIES)
-            out.print(f"\nNot run because they need numbers, and this table has categories: {listed}")
+        for reason, names in result.left_out.items():
+            out.print(f"\nNot run because {reason}: {', '.join(names)}")
+        everything = everything and not result.settings.get("score")  # all other methods need numbers
         if everything and not paper and environment is None:
             listed = ", ".join(PAPER_RECIPE)
             out.print(f"\nNot run because the paper's recipe takes minutes: {listed}. Add them with --paper.")
@@ -163,7 +162,8 @@ def _with_options(comparison: Comparison) -> Comparison:
     """Return a comparison whose messages name options instead of parameters."""
     rows = tuple(dataclasses.replace(row, message=as_options(row.message)) for row in comparison.rows)
     warnings = {as_options(warning): methods for warning, methods in comparison.warnings.items()}
-    return dataclasses.replace(comparison, rows=rows, warnings=warnings)
+    left_out = {as_options(reason): methods for reason, methods in comparison.left_out.items()}
+    return dataclasses.replace(comparison, rows=rows, warnings=warnings, left_out=left_out)
 
 
 def _print_comparison(comparison: Comparison, output: Path) -> None:
@@ -187,11 +187,12 @@ def _print_comparison(comparison: Comparison, output: Path) -> None:
     found, learned = comparison.agreement(), list(comparison.estimates)
     if len(learned) > 1 and found:
         table = edge_table(f"methods (of {len(learned)})")
-        table.add_column("other directions (-- is undirected)", overflow="fold")
+        table.add_column("other directions (-- is undecided)", overflow="fold")
         shown = found[: out.most(_MOST_COMPARED_EDGES)]
         for edge in shown:
             others = ", ".join(f"{edge[name]} {name}" for name in learned if edge[name] in ("<-", "--"))
-            table.add_row(name_cell(edge["source"]), "->", name_cell(edge["target"]), str(edge["methods"]), others)
+            sign = "->" if any(edge[name] == "->" for name in learned) else "--"
+            table.add_row(name_cell(edge["source"]), sign, name_cell(edge["target"]), str(edge["methods"]), others)
         out.print("\nPairs that the methods connect:")
         print_table(table)
         if len(found) > len(shown):

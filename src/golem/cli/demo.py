@@ -19,6 +19,16 @@ if TYPE_CHECKING:
     from golem.runtime.types import BoolMatrix
 
 
+class _DemoProgress(ProgressBars):
+    """Leaves out how to get scatter plots, which the report of the demo always has."""
+
+    def worded(self, sentence: str) -> str:
+        """Return a sentence that names options instead of parameters."""
+        from golem.assessment.diagnostics.finding import IF_NO_SCATTER_PLOT
+
+        return super().worded(sentence.replace(IF_NO_SCATTER_PLOT, ""))
+
+
 def demo(output: OutputFolder = Path("demo-output"), quiet: Quiet = False, as_json: Json = False) -> None:
     """Learn a graph from the bundled Sachs protein data and compare it with the biologists' consensus.
 
@@ -47,7 +57,7 @@ def demo(output: OutputFolder = Path("demo-output"), quiet: Quiet = False, as_js
         sachs = load_sachs()
         model = Golem()
         rows = np.log(sachs.values)
-        progress = ProgressBars(bars=not (quiet or as_json), notes=not quiet)
+        progress = _DemoProgress(bars=not (quiet or as_json), notes=not quiet)
         require_writable(output)
         with showing_warnings(quiet):
             learn(model, Moments.from_rows(rows, sachs.names), progress, rows=rows)

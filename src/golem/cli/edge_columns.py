@@ -18,6 +18,7 @@ def edge_columns(
     # A narrow terminal has no room for all columns; edges.csv has them.
     if have_strengths and not (have_weights and bootstrap is not None):
         texts["strength"] = lambda edge: _written(edge.edge_strength, "#.3g")
+        texts["loss"] = lambda edge: _written(edge.drop_loss, "#.3g")
     if have_weights:
         texts["weight"] = lambda edge: _written(edge.weight, "+#.3g")
         if bootstrap is not None:

@@ -83,42 +83,43 @@ def print_json(document: GraphDocument, more: dict[str, Any]) -> None:
 
 def print_summary(model: Golem, supplement: Supplement, document: GraphDocument) -> None:
     """Print the edges, the bootstrap, the noise model, and how the solve ended."""
+    import msgspec
+
     from golem.cli.environments import print_environments
     from golem.output.document import Edge
+    from golem.output.environment_document import note_on_weights
 
-    about = document.plain()
-    found = [Edge(**row) for row in about["edge_table"]]
-    missing = model.missing_
-    # EM counts as fewer rows than it has read.
-    rows = about["n"] if missing is None or missing.method == "drop" else missing.rows_read
-    out.print(f"{counted(about['edges'], 'edge')} among {about['d']} variables, from {rows} rows")
-    if missing is not None:
-        out.print(missing.sentence)
+    found = msgspec.convert(document.edge_table, list[Edge])
+    out.print(f"{counted(len(found), 'edge')} among {document.d} variables, from {document.rows} rows")
+    if document.missing is not None:
+        out.print(document.missing["sentence"])
     if document.environments:
         print_environments(document.environments)
-    if about["knowledge"]:
-        out.print(_knowledge_sentence(about["knowledge"]))
+    if document.knowledge:
+        out.print(_knowledge_sentence(document.knowledge))
     if found:
         _print_edges(found, supplement.bootstrap)
+        if note := note_on_weights(document):
+            out.print(note)
     out.print()
     if supplement.bootstrap is not None:
         _print_bootstrap(supplement.bootstrap, has_intervals=any(edge.weight is not None for edge in found))
         if document.confidence_overstated:
             out.print(
-                f"Rows depend on each other: the {about['n']} rows carry as much information as about "
+                f"Rows depend on each other: the {document.rows} rows carry as much information as about "
                 f"{document.effective_rows} independent ones. The frequencies are too high and the intervals too "
                 "narrow.\n",
                 soft_wrap=True,
             )
     if found:
-        _print_r2(about["names"], about["r2"], "" if document.variables is None else "numeric ")
+        _print_r2(document.names, document.r2 or [], "" if document.variables is None else "numeric ")
         _print_noise_choice(model)
-    if about["cut_edges"]:
-        out.print(f"{counted(about['cut_edges'], 'edge')} removed to break cycles.")
-    _print_score(model, about["objective"], about["bic"])
+    if document.cut_edges:
+        out.print(f"{counted(document.cut_edges, 'edge')} removed to break cycles.")
+    _print_score(model, document.objective or {}, document.bic)
     step = "perturbed order" if model.solver == "order" else "iteration"
-    steps = f" {counted(about['iterations'], step)}," if about["iterations"] else ""
-    out.print(f"{about['status']['message']}{steps} {about['seconds']:.1f} s")
+    steps = f" {counted(document.iterations, step)}," if document.iterations else ""
+    out.print(f"{model.solution_.status.value}{steps} {model.solution_.seconds:.1f} s")
 
 
 def _print_edges(found: list[Edge], bootstrap: Bootstrap | None) -> None:
@@ -149,7 +150,9 @@ def _print_edges(found: list[Edge], bootstrap: Bootstrap | None) -> None:
         if "standardized" in headings:
             out.print("standardized: weight in standard deviations of both columns")
     if has_categories:
-        out.print("strength: gain in log-likelihood from the edge")
+        out.print("strength: how much worse the fit (deviance) gets without the edge")
+        if "loss" in headings:
+            out.print("loss: the same for the score, which includes the penalty; near 0, the edge was barely kept")
         out.print("Edges with a category have no weight; their coefficients per level are in coefficients.csv.")
     total = counted(len(found), "direction")
     for word, (one, many) in _DIRECTION_MEANINGS.items():

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from golem.cli import terminal
 from golem.runtime.option_words import as_options
-from golem.runtime.progress import Counter, Progress
+from golem.runtime.progress import Counter, ProgressDisplay
 
 if TYPE_CHECKING:
     from rich.progress import ProgressColumn
@@ -22,7 +22,7 @@ _LOG_EVERY = 60.0
 _COMPILING = "compiling (only once, up to half a minute)"
 
 
-class ProgressBars(Progress):
+class ProgressBars(ProgressDisplay):
     """Shows long work on standard error: bars if it is a terminal, and notes in any case, unless switched off."""
 
     def __init__(self, bars: bool = True, notes: bool = True) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from golem.cli.terminal import name_cell, out, print_table
+from golem.runtime.option_words import as_options
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -22,7 +23,8 @@ def print_path(selection: Selection) -> None:
         "cv": ("log-likelihood", "held-out log-likelihood (sparsest graph within one standard error of the best)"),
         "stability": ("agreement", "agreement between halves of the rows (sparsest graph close to the best)"),
     }[selection.method]
-    words = {"edge_penalty": "penalty per edge", "expected_false": "expected false edges", "score": score}
+    words = {"edge_penalty": "penalty per edge (deviance)", "expected_false": "expected false edges", "score": score}
+    words["standard_error"] = "std. error of difference from best"
     out.print(f"Penalty chosen by {rule}")
     hidden = {"chosen"} | ({"lambda_sparsity"} if "edge_penalty" in selection.path[0] else set())
     columns = [name for name in selection.path[0] if name not in hidden]
@@ -33,7 +35,10 @@ def print_path(selection: Selection) -> None:
     print_table(table)
     options = " ".join(f"--{name.replace('_', '-')} {_setting(value)}" for name, value in selection.chosen.items())
     unit = " (penalty per edge / 2n, for n rows)" if "lambda_sparsity" in hidden else ""
-    out.print(f"To repeat this choice: {options}{unit}\n")
+    out.print(f"To repeat this choice: {options}{unit}")
+    if selection.note:
+        out.print(f"Note: {as_options(selection.note)}")
+    out.print()
 
 
 def print_next_experiment(document: GraphDocument) -> None:

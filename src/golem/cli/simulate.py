@@ -85,8 +85,9 @@ def simulate(
         golem simulate --interventions hard --d 10 --n 5000 -o experiments
         golem simulate --categories logistic --levels 2 3 -o mixed
 
-    Writes `data.csv` and `truth.csv`, the list of true edges, into the output folder. With --interventions, `data.csv`
-    has a column `environment`, and `targets.json` lists the targets of each environment.
+    Writes `data.csv` and `truth.csv`, the list of true edges, into the output folder. A row of `truth.csv` with only a
+    source is a variable without edges. With --interventions, `data.csv` has a column `environment`, and `targets.json`
+    lists the targets of each environment.
     """
     from golem.model.category_simulation import simulate_table
     from golem.model.simulation import parse_graph
@@ -135,27 +136,27 @@ def simulate(
 
 def _plain_files(drawn: Simulation) -> dict[str, str]:
     """Return the texts of the files of rows without interventions."""
-    from golem.graphs.formats.csv_tables import write_edge_list
+    from golem.graphs.formats.csv_tables import write_truth
     from golem.graphs.named_graph import NamedGraph
 
     names = drawn.sem.names
     rows = "\n".join(",".join(map(repr, row)) for row in drawn.data.tolist())
     return {
         "data.csv": ",".join(names) + "\n" + rows + "\n",
-        "truth.csv": write_edge_list(NamedGraph.from_weights(drawn.sem.weights, names)),
+        "truth.csv": write_truth(NamedGraph.from_weights(drawn.sem.weights, names)),
     }
 
 
 def _category_files(drawn: SimulatedTable) -> dict[str, str]:
     """Return the texts of the files of a table with categories, whose edges have no weights."""
-    from golem.graphs.formats.csv_tables import write_edge_list
+    from golem.graphs.formats.csv_tables import write_truth
     from golem.graphs.named_graph import NamedGraph
 
     columns = drawn.columns()
     rows = zip(*(map(str, column.tolist()) for column in columns.values()), strict=True)
     return {
         "data.csv": "\n".join(",".join(row) for row in [tuple(columns), *rows]) + "\n",
-        "truth.csv": write_edge_list(NamedGraph.from_class(drawn.adjacency, tuple(columns))),
+        "truth.csv": write_truth(NamedGraph.from_class(drawn.adjacency, tuple(columns))),
     }
 
 

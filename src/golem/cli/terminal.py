@@ -30,12 +30,12 @@ class _Terminal(Console):
         super().print(*texts, **{"soft_wrap": all(isinstance(one, str) for one in objects)} | how)
 
     def most(self, count: int) -> int:
-        """Return how many lines of a list to print: many more if the output is redirected."""
+        """Return how many lines of a list to print: at least 50 if the output is redirected."""
         return count if self.is_terminal else max(count, _MOST_REDIRECTED)
 
 
-# Lines of a list in redirected output. Files have the whole list, and longer tables take seconds to print.
-_MOST_REDIRECTED = 1000
+# Lines of a list in redirected output. Files have the whole list, and what follows a longer one is easily missed.
+_MOST_REDIRECTED = 50
 # No markup: column names are the user's text, and "[red]" is a valid name.
 out = _Terminal(highlight=False, markup=False)
 err = _Terminal(stderr=True, highlight=False, markup=False)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import pickle
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Self
 
 from golem.comparison.other_packages import Estimate
@@ -51,8 +51,7 @@ class MethodProcess:
         self._temporary = contextlib.ExitStack()
         self._folder = self._temporary.enter_context(temporary_folder("golem-compare-"))
         self._process = ChildProcess("golem.comparison.worker", str(self._folder))
-        # `compare` reports missing values once for all methods.
-        data = (rows, replace(moments, missing=None), knowledge, tables)
+        data = (rows, moments, knowledge, tables)
         path = self._folder / "data"
         with naming_file(path), path.open("wb") as file:
             pickle.dump(data, file, pickle.HIGHEST_PROTOCOL)

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import importlib.util
 import math
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
@@ -36,12 +36,22 @@ class Estimate:
         A DAG of the class, or the graph itself; None if there is no such DAG.
     weights : ndarray of shape (d, d), optional
         Weights of the edges, if the method learns any.
+    direction_from : mapping of (int, int) to str
+        What the direction of each edge rests on, if the method says so; see `golem.directions.decisions.EdgeRecord`.
     """
 
     graph: BoolMatrix
     is_class: bool
     member: BoolMatrix | None
     weights: Matrix | None = None
+    direction_from: Mapping[tuple[int, int], str] = field(default_factory=dict)
+
+    def partially_directed(self) -> BoolMatrix:
+        """Return the graph with its undecided edges undirected, that is in both directions."""
+        graph = self.graph.copy()
+        for (i, j), source in self.direction_from.items():
+            graph[j, i] |= source == "none"
+        return graph
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -13,8 +12,9 @@ from golem.comparison.other_packages import OTHER_PACKAGES, Estimate, OtherPacka
 from golem.data.environments import Environments
 from golem.data.knowledge import Knowledge
 from golem.data.moments import Moments
-from golem.estimator.category_settings import ScoreName, possible_codes, with_numbers, without_categories
+from golem.estimator.category_settings import DISCRETE, ScoreName, possible_codes, with_numbers, without_categories
 from golem.estimator.golem import Golem
+from golem.runtime.messages import suggestion
 from golem.runtime.types import Matrix
 from golem.score.likelihood import GaussianEV, GaussianNV, GaussianTied, Likelihood
 
@@ -24,10 +24,14 @@ _MANY_COLUMNS = 100
 
 @dataclass(frozen=True)
 class Method:
-    """How to make an estimator, and how to compile and import its code first, so that this is not timed."""
+    """How to make an estimator, and how to compile and import its code first, so that this is not timed.
+
+    `needs_rows` says that means and covariances are not enough.
+    """
 
     model: Callable[[], Any]
     prepare: Callable[[], None] | None = None
+    needs_rows: bool = False
 
 
 def _compile_search(likelihood: Likelihood) -> None:
@@ -81,7 +85,7 @@ METHODS: dict[str, Method] = {
     "order-soft": Method(lambda: Golem("nv", intervention="soft"), _compile_local_search),
     "order-hard": Method(lambda: Golem("nv", intervention="hard"), _compile_local_search),
     **{
-        f"order-{score}": Method(partial(Golem, score_function=score), _compile_local_search)
+        f"order-{score}": Method(partial(Golem, score_function=score), _compile_local_search, score in DISCRETE)
         for score in CATEGORY_SCORES
     },
     "notears": Method(lambda: Notears()),
@@ -89,7 +93,7 @@ METHODS: dict[str, Method] = {
     "fgs": Method(lambda: FGS()),
     "fgs-mbic": Method(lambda: FGS(structure_prior=1.0)),
     "pc": Method(lambda: PC()),
-    "direct-lingam": Method(lambda: DirectLiNGAM(), _compile_measure),
+    "direct-lingam": Method(lambda: DirectLiNGAM(), _compile_measure, needs_rows=True),
     "sort-regress-var": Method(lambda: SortRegress("variance"), _import_lasso),
     "sort-regress-r2": Method(lambda: SortRegress("r2"), _import_lasso),
 }
@@ -97,14 +101,17 @@ METHODS: dict[str, Method] = {
 OF_NUMBERS = tuple(name for name in METHODS if name not in (*INTERVENTIONAL, *_BY_CATEGORIES))
 
 
+def needs_rows(name: str) -> bool:
+    """Return whether a method cannot learn from means and covariances alone."""
+    return name in OTHER_PACKAGES or METHODS[name].needs_rows
+
+
 def require_known(names: list[str]) -> None:
     """Raise a ValueError for an unknown name."""
     known = [*METHODS, *OTHER_PACKAGES]
     for name in names:
         if name not in known:
-            near = difflib.get_close_matches(name, known, n=1)
-            hint = f"Did you mean {near[0]!r}? " if near else ""
-            raise ValueError(f"Unknown method {name!r}. {hint}The methods are {', '.join(known)}.")
+            raise ValueError(f"Unknown method {name!r}. {suggestion(name, known, 'methods', len(known))}")
 
 
 def prepare(name: str, by_local_scores: bool = False) -> None:
@@ -164,11 +171,16 @@ def learn(
         model.fit(moments if rows is None else named_table(rows, moments.names))
     else:
         model.fit(moments, rows=rows)
-        return Estimate(model.adjacency_, False, model.adjacency_)
+        return Estimate(model.adjacency_, False, model.adjacency_, None, _directions(model))
     member = getattr(model, "adjacency_", None)
     if hasattr(model, "weights_"):
-        return Estimate(model.adjacency_, False, member, model.weights_)
+        return Estimate(model.adjacency_, False, member, model.weights_, _directions(model))
     return Estimate(model.cpdag_, True, member)
+
+
+def _directions(model: Any) -> dict[tuple[int, int], str]:
+    """Return what the direction of each edge rests on; nothing for baselines, which do not say."""
+    return dict(model.graph_.directions()) if isinstance(model, Golem) else {}
 
 
 def _require_categories(name: str, moments: Moments, rows: Matrix | None) -> None:

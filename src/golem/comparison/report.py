@@ -35,7 +35,7 @@ def comparison_content(comparison: Comparison) -> dict[str, Any]:
     """Return the data of the page."""
     names = comparison.names
     graphs = [
-        graph_entry(method, plain_rows(estimate.graph, names, estimate.weights), names)
+        graph_entry(method, plain_rows(estimate.graph, names, estimate.weights, estimate.direction_from), names)
         for method, estimate in comparison.estimates.items()
     ]
     if comparison.truth is not None:

@@ -90,6 +90,8 @@ class Comparison:
     settings : mapping
         Settings to repeat the comparison, as JSON: the number of rows `n`, `missing`, `time_limit`, `knowledge` (by
         column names), `versions`, and of a table with categories the `score` by which the graphs are compared.
+    left_out : dict of str to tuple of str
+        The methods that were left out by default because they cannot use the table, by the reason why.
 
     Examples
     --------
@@ -107,6 +109,7 @@ class Comparison:
     truth: BoolMatrix | None
     warnings: dict[str, tuple[str, ...]]
     settings: Mapping[str, Any] = field(default_factory=dict)
+    left_out: dict[str, tuple[str, ...]] = field(default_factory=dict)
 
     @property
     def interrupted(self) -> bool:
@@ -122,11 +125,12 @@ class Comparison:
         """List the edges of all methods, most frequent first.
 
         Each has `source` and `target` (in the direction of most methods), the number of `methods` that connect the two,
-        and for every method and the truth "->", "<-", "--" (undirected, or both directions) or "".
+        and for every method and the truth "->", "<-", "--" (undirected, undecided, or both directions) or "".
         """
-        graphs = self.graphs()
+        marked = {name: estimate.partially_directed() for name, estimate in self.estimates.items()}
+        graphs = self.graphs() | marked
         d = len(self.names)
-        learned = np.array([estimate.graph for estimate in self.estimates.values()], dtype=bool).reshape(-1, d, d)
+        learned = np.array(list(marked.values()), dtype=bool).reshape(-1, d, d)
         table = []
         joined = np.any([graph | graph.T for graph in graphs.values()], axis=0) if graphs else np.zeros((0, 0), bool)
         for i, j in np.argwhere(np.triu(joined)):

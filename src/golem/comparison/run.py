@@ -17,7 +17,16 @@ from numpy.typing import ArrayLike
 
 from golem.comparison.method_process import MethodProcess, Outcome
 from golem.comparison.other_packages import OTHER_PACKAGES, Estimate
-from golem.comparison.registry import CATEGORY_SCORES, INTERVENTIONAL, METHODS, PAPER_RECIPE, named_table, require_known
+from golem.comparison.registry import (
+    CATEGORY_SCORES,
+    INTERVENTIONAL,
+    METHODS,
+    PAPER_RECIPE,
+    USE_CATEGORIES,
+    named_table,
+    needs_rows,
+    require_known,
+)
 from golem.comparison.result import Comparison, Row, Step
 from golem.comparison.tables import labelled_rows, read_tables
 from golem.data.checks import require_learnable
@@ -32,7 +41,6 @@ from golem.data.missing import MissingChoice
 from golem.data.moments import Moments
 from golem.data.table_input import rows_and_names
 from golem.data.table_source import CovarianceSource, Reading, TableSource, open_table
-from golem.data.variables import Coding
 from golem.estimator.category_fit import automatic_table_score
 from golem.estimator.category_settings import ScoreName
 from golem.graphs import metrics
@@ -41,7 +49,8 @@ from golem.graphs.formats import read_graph
 from golem.graphs.named_graph import NamedGraph
 from golem.output.settings_document import versions
 from golem.runtime.messages import quoted
-from golem.runtime.progress import Progress
+from golem.runtime.option_words import names_remedies
+from golem.runtime.progress import ProgressDisplay
 from golem.runtime.types import BoolMatrix, Matrix
 from golem.runtime.version import __version__
 from golem.score.objective import graph_bic, graph_scores
@@ -51,6 +60,7 @@ from golem.solvers.order.local_scores import Counts, GaussianBlocks
 TIME_LIMIT = 120.0
 
 
+@names_remedies
 def compare(
     X: Any,
     methods: str | Sequence[str] | None = None,
@@ -75,8 +85,8 @@ def compare(
         scores of golem (order-mixed, order-bdeu, order-discrete-bic). All its graphs are compared by the score that
         `order` chooses.
     methods : str or sequence of str, optional
-        Names of methods (docs/baselines.md lists them); by default all that are installed except the paper's recipe
-        ("golem-ev", "golem-nv"), which takes minutes.
+        Names of methods (docs/baselines.md lists them); by default all that are installed and can use the table, except
+        the paper's recipe ("golem-ev", "golem-nv"), which takes minutes.
     truth : array of shape (d, d), NamedGraph or DataFrame, optional
         The true graph, as edges or weights [i, j] for i -> j. Columns that it does not name are isolated in it; it must
         not name other variables.
@@ -122,8 +132,10 @@ def compare(
     variables = moments.variables
     warned: dict[str, tuple[str, ...]] = dict.fromkeys(_data_warnings(moments), ())
     score = None if moments.coding is None else automatic_table_score(moments, rows)
+    left_out: dict[str, tuple[str, ...]] = {}
     if chosen is None:
-        names = default_methods(with_environments) if score is None else _methods_for(moments.coding, score[0])
+        chosen_score = None if score is None else score[0]
+        names, left_out = (default_methods(True), {}) if with_environments else _suited(moments, rows, chosen_score)
     true_graph = None if truth is None else _true_graph(truth, variables)
     unnamed = [name for name in variables if name not in truth.names] if isinstance(truth, NamedGraph) else []
     if unnamed:
@@ -136,6 +148,8 @@ def compare(
             for warning in outcome.warnings:
                 warned[warning] = (*warned.get(warning, ()), name)
             row = _row(name, outcome, true_graph)
+            if tables is not None and outcome.estimate is not None:
+                row = _with_class_distance(row, outcome.estimate, true_graph)
             if outcome.estimate is not None:
                 estimates[name] = outcome.estimate
                 if score is not None:
@@ -146,7 +160,7 @@ def compare(
     # Knowledge by name keeps its tiers.
     by_name = knowledge if isinstance(knowledge, NamedKnowledge) else masks.by_name(variables)
     settings = {
-        "n": moments.n,
+        "n": moments.rows,
         "missing": missing,
         "targets": None if tables is None else tables.environments.named_targets,
         "score": None if score is None else score[0],
@@ -154,7 +168,7 @@ def compare(
         "knowledge": None if masks.is_empty else by_name.document(),
         "versions": {"golem": __version__} | versions() | _package_versions(names),
     }
-    return Comparison(variables, tuple(found), estimates, true_graph, warned, settings)
+    return Comparison(variables, tuple(found), estimates, true_graph, warned, settings, left_out)
 
 
 def compare_file(
@@ -173,12 +187,10 @@ def compare_file(
     drop_dependent: bool = False,
     environment: str | None = None,
     targets: Mapping[Any, Any] | str | Path | None = None,
-    progress: Progress | None = None,
+    progress: ProgressDisplay | None = None,
     **options: Any,
 ) -> Comparison:
     """Run several methods on a table in a file, with the truth in another file; see `compare` and `golem.fit_file`.
-
-    Methods that need rows cannot use a covariance matrix, and their rows say so.
 
     `environment` is the column that says from which experiment each row comes, and `targets` are the columns that each
     experiment changed, or a JSON file with them. `progress` gets a summary of the table.
@@ -195,18 +207,10 @@ def compare_file(
     >>> [(row.method, row.shd) for row in result.rows]  # doctest: +SKIP
     [('order', 0.0), ('fgs', 0.0)]
     """
-    missing, source, progress = options.get("missing", "error"), path, progress or Progress()
+    missing, source, progress = options.get("missing", "error"), path, progress or ProgressDisplay()
     if not isinstance(source, TableSource | CovarianceSource):
-        reading = Reading(
-            None if columns is None else listed(columns),
-            [*listed(drop), *([] if environment is None else [environment])],
-            header,
-            [str(marker) for marker in listed(na)],
-            listed(categorical),
-            listed(numeric),
-            covariance,
-            rows,
-        )
+        unused = [*listed(drop), *([] if environment is None else [environment])]
+        reading = Reading(columns, unused, header, na, categorical, numeric, covariance, rows)
         source = open_table([str(one) for one in listed(source)], reading, drop_dependent, missing, progress)
     check_knowledge(options.get("knowledge"), source.names)
     graph = None
@@ -215,7 +219,8 @@ def compare_file(
         try:
             graph.aligned(source.names)
         except ValueError as error:
-            raise ValueError(f"{truth} does not match the table: {error}. Remove them from the truth.") from None
+            found = str(error).removesuffix(".")
+            raise ValueError(f"{truth} does not match the table: {found}. Remove them from the truth.") from None
     if environment is not None or targets is not None:
         read = labelled_rows(source, environment, targets, missing)
         progress.table(read.summary.text())
@@ -238,10 +243,22 @@ def _table_of(source: TableSource | CovarianceSource, moments: Moments) -> Any:
     return CodedTable(moments.coding, np.asarray(rows, dtype=float))  # codes are kept in half the precision
 
 
-def _methods_for(coding: Coding | None, score: ScoreName) -> list[str]:
-    """Return golem's scores of a table with categories; `order` stands for the one that it chooses."""
-    usable = CATEGORY_SCORES if coding is not None and coding.is_discrete else CATEGORY_SCORES[:1]
-    return ["order", *(f"order-{name}" for name in usable if name != score)]
+def _suited(
+    moments: Moments, rows: Matrix | None, score: ScoreName | None
+) -> tuple[list[str], dict[str, tuple[str, ...]]]:
+    """Return the methods that can use a table, and the others by the reason why they cannot; `score` of categories."""
+    names, left_out = default_methods(), {}
+    if score is not None:
+        left_out["they need numbers, and this table has categories"] = [n for n in names if n not in USE_CATEGORIES]
+        usable = CATEGORY_SCORES if moments.coding is not None and moments.coding.is_discrete else CATEGORY_SCORES[:1]
+        # `order` stands for the score that it chooses.
+        names = ["order", *(f"order-{name}" for name in usable if name != score)]
+    if rows is None:
+        by_em = moments.missing is not None and moments.missing.method == "em"
+        need = "they need complete rows (use missing='drop')" if by_em else "they need rows"
+        left_out[need] = [name for name in names if needs_rows(name)]
+        names = [name for name in names if not needs_rows(name)]
+    return names, {reason: tuple(found) for reason, found in left_out.items() if found}
 
 
 def default_methods(with_environments: bool = False) -> list[str]:
@@ -263,7 +280,7 @@ def _read(X: Any, missing: MissingChoice) -> tuple[Matrix | None, Moments]:
     if (coded := read_categories(X, missing)) is not None:
         moments, known = coded[0], coded[0].missing
         # EM leaves rows incomplete, and discrete scores count complete ones.
-        return None if known is not None and known.method == "em" else coded[1], moments
+        return None if known is not None and known.cells and known.method == "em" else coded[1], moments
     if isinstance(X, Moments):
         return None, X
     rows, columns = rows_and_names(X)
@@ -349,6 +366,13 @@ def _row(name: str, outcome: Outcome, truth: BoolMatrix | None) -> Row:
     numbers: dict[str, Any] = {key: getattr(scored, key) for key in ("shd", "shd_c", "sid", "tpr")}
     numbers = {key: None if math.isnan(value) else value for key, value in numbers.items()}
     return replace(row, **numbers)
+
+
+def _with_class_distance(row: Row, estimate: Estimate, truth: BoolMatrix | None) -> Row:
+    """Compare equivalence classes in SHD-C also if experiments direct further edges of an estimated class."""
+    if truth is None or estimate.member is None:
+        return row
+    return replace(row, shd_c=metrics.shd_c(truth, estimate.member))
 
 
 def _with_scores(row: Row, estimate: Estimate, moments: Moments) -> Row:

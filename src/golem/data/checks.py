@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
-
 import numpy as np
 
 from golem.data.collinearity import COPY, LARGEST_SHARE, correlations, most_determined, rounding_share_of
@@ -12,6 +10,7 @@ from golem.data.table_errors import too_few_columns, too_few_rows
 from golem.data.unusable import Unusable, is_constant, unusable_columns, unusable_error
 from golem.runtime.messages import counted, quoted
 from golem.runtime.option_words import dropping
+from golem.runtime.user_warnings import warn_user
 
 _WIDEST_SCALES = 1e8
 _FEW_ROWS = 1.5
@@ -38,9 +37,7 @@ def most_parents(n: int) -> int:
     return max(1, (n - 2) // 2)
 
 
-def require_learnable(
-    moments: Moments, *, uses_scale: bool, independent: bool = False, bounded: bool = False, stacklevel: int = 4
-) -> None:
+def require_learnable(moments: Moments, *, uses_scale: bool, independent: bool = False, bounded: bool = False) -> None:
     """Raise a ValueError if no graph can be learned; warn if there are few rows or nearly dependent columns.
 
     Parameters
@@ -54,8 +51,6 @@ def require_learnable(
         covariance, which takes long for thousands of columns.
     bounded : bool
         Whether the method gives no variable more than `most_parents`, which a warning about few rows then says.
-    stacklevel : int
-        Number of calls between a warning and the user's line.
     """
     if moments.d < 2:
         raise too_few_columns(moments.names)
@@ -66,8 +61,8 @@ def require_learnable(
     if moments.n <= moments.d:
         require_distinct(moments)
     elif not independent:
-        require_independent(moments, stacklevel=stacklevel)
-    _warn_of_few_rows(moments, bounded, stacklevel)
+        require_independent(moments)
+    _warn_of_few_rows(moments, bounded)
     if uses_scale and scale.max() > _WIDEST_SCALES * scale.min():
         low, high = moments.names[int(scale.argmin())], moments.names[int(scale.argmax())]
         raise ValueError(
@@ -86,21 +81,18 @@ def require_numbers(moments: Moments) -> None:
         )
 
 
-def warn_of_equal_scales(
-    moments: Moments, method: str = "noise='ev'", instead: str = "noise='nv'", stacklevel: int = 3
-) -> None:
+def warn_of_equal_scales(moments: Moments, method: str = "noise='ev'", instead: str = "noise='nv'") -> None:
     """Warn if all columns have the same variance: `method` infers directions from the scales of the columns."""
     variances = moments.variances
     if variances.max() <= variances.min() * (1 + 1e-6):
-        warnings.warn(
+        warn_user(
             f"All columns have the same variance, but {method} infers directions from the scales of the columns. Use "
             f"the original units, or {instead}.",
             DataWarning,
-            stacklevel=stacklevel,
         )
 
 
-def _warn_of_few_rows(moments: Moments, bounded: bool, stacklevel: int) -> None:
+def _warn_of_few_rows(moments: Moments, bounded: bool) -> None:
     """Warn if there are fewer rows than columns, or not many more."""
     n, d = moments.n, moments.d
     if n >= _FEW_ROWS * d:
@@ -111,11 +103,10 @@ def _warn_of_few_rows(moments: Moments, bounded: bool, stacklevel: int) -> None:
         else "weak edges and directions are uncertain"
     )
     limit = f" With so few rows, a variable can have at most {counted(most_parents(n), 'parent')}." if bounded else ""
-    warnings.warn(
-        f"n = {n} rows for d = {d} columns: {reason}.{limit} Trust only edges that are frequent in a bootstrap, and "
-        "conclude little from missing edges. Use more rows or fewer columns.",
+    warn_user(
+        f"n = {moments.rows_in_words} for d = {d} columns: {reason}.{limit} Trust only edges that are frequent in a "
+        "bootstrap, and conclude little from missing edges. Use more rows or fewer columns.",
         DataWarning,
-        stacklevel=stacklevel,
     )
 
 
@@ -135,7 +126,7 @@ def require_distinct(moments: Moments) -> None:
             raise unusable_error(unusable_columns(moments))
 
 
-def require_independent(moments: Moments, share: float | None = None, *, stacklevel: int) -> None:
+def require_independent(moments: Moments, share: float | None = None) -> None:
     """Raise a ValueError if a column is a linear combination of others, and warn if one nearly is.
 
     Parameters
@@ -144,8 +135,6 @@ def require_independent(moments: Moments, share: float | None = None, *, stackle
         The data, with more rows than columns.
     share : float, optional
         Their `golem.data.collinearity.rounding_share`, if it is known.
-    stacklevel : int
-        Number of calls between the warning and the user's line.
     """
     share = rounding_share_of(correlations(moments)) if share is None else share
     if share < _NEARLY_COLLINEAR:
@@ -154,10 +143,9 @@ def require_independent(moments: Moments, share: float | None = None, *, stackle
     name, used = moments.names[column], tuple(moments.names[k] for k in others)
     if share >= LARGEST_SHARE:
         raise unusable_error(unusable_columns(moments) or [Unusable(name, used)])
-    warnings.warn(
+    warn_user(
         f"Column {name!r} is nearly a linear combination of {quoted(used)}: only {remaining:.0e} of its variance "
         "remains given them. Rounding errors may change its edges. Drop one of these columns if they measure the same "
         "thing.",
         DataWarning,
-        stacklevel=stacklevel,
     )

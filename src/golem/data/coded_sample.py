@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from golem.data.coded_tables import CodedTable, with_used_levels
 from golem.data.missing import MissingChoice
 from golem.data.moments import Moments
-from golem.data.resampling import Sample
+from golem.data.resampling import RowsInMemory, Sample
 from golem.data.table_input import are_booleans, is_table
 from golem.data.variables import Coding
 from golem.runtime.arrays import is_tensor
@@ -72,22 +72,13 @@ def coded_sample(data: Any, missing: MissingChoice, names: tuple[str, ...] | Non
 
 
 @dataclass(frozen=True, eq=False)
-class CodedRows(Sample):
+class CodedRows(RowsInMemory):
     """Coded rows, of which random halves are drawn.
 
     A half varies around all rows as much as a bootstrap resample does, and counts as many rows as it has. A resample
     repeats rows, and discrete scores would take the repetitions for evidence. Levels that a half does not have are left
     out of its moments.
     """
-
-    moments: Moments
-    values: Matrix
-    unit = "rows"
-    _least_in_half, _least_in_fold = 3, 2
-
-    def __len__(self) -> int:
-        """Return the number of rows."""
-        return len(self.values)
 
     def part(self, which: NDArray[np.intp]) -> Moments:
         """Return the moments of some rows."""

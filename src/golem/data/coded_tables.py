@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import warnings
 from collections import Counter as CellCounter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -23,21 +22,28 @@ from golem.data.levels import (
     is_text,
     note_of_codes,
     warn_of_rare_levels,
+    warn_of_texts,
     without_levels,
 )
 from golem.data.missing import Missing, MissingChoice, require_choice, rows_in_common
 from golem.data.moments import Moments
-from golem.data.table_errors import UnusableColumnsError, require_finite, row_number
+from golem.data.table_errors import NotNumericError, UnusableColumnsError, require_finite, row_number
 from golem.data.table_input import are_booleans, eager_frame, is_table, rows_and_names
 from golem.data.unusable import Unusable, unusable_error
 from golem.data.unusable_variables import unusable_in_table
 from golem.data.variables import FEW_VALUES, Codes, Coding, Variable, codes_of_numbers, number_levels
 from golem.runtime.names import column_names, positions
+from golem.runtime.option_words import as_categories
 from golem.runtime.progress import Counter
 from golem.runtime.types import Indices, Matrix, Vector
+from golem.runtime.user_warnings import warn_user
 
 # Rows from which a table of continuous numbers is recognized, without counting all values.
 _FIRST_ROWS = 1000
+_NUMBERS_OR_CATEGORY = (
+    "convert the column to numbers, with missing values for the text. Otherwise convert it to the type 'category' "
+    "to avoid this warning"
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,7 +80,10 @@ class CodedTable:
         numeric = {name: series for name, series in columns if name not in found and name not in refused}
         if numeric:
             # By position, because the names of a DataFrame need not be texts.
-            values = rows_and_names(frame[:, positions(list(numeric), names)].to_native())[0]
+            try:
+                values = rows_and_names(frame[:, positions(list(numeric), names)].to_native())[0]
+            except NotNumericError as error:
+                raise error.or_categories(as_categories) from None
             integers = [name for name, series in numeric.items() if series.dtype.is_integer()]
             found |= _numbers(dict(zip(numeric, values.T, strict=True)), integers)
         used = [name for name in names if name not in refused]
@@ -84,7 +93,10 @@ class CodedTable:
         if refused:
             refused |= {column.name: column for column in unusable_in_table(rows, coding)}
             raise unusable_error([refused[name] for name in names if name in refused])
-        warn_of_rare_levels(level_counts(coding, rows), stacklevel=4)
+        declared = {name for name, series in columns if _is_declared(series)}
+        counts = level_counts(coding, rows)
+        warn_of_texts({name: levels for name, levels in counts.items() if name not in declared}, _NUMBERS_OR_CATEGORY)
+        warn_of_rare_levels(counts)
         return cls(coding, rows)
 
     @property
@@ -228,11 +240,14 @@ def _categories_of(
     columns: Sequence[tuple[str, Any]],
 ) -> tuple[dict[str, tuple[Variable, Vector]], dict[str, Unusable]]:
     """Return the categories among the columns of a table with their codes, and the columns that cannot be used."""
+    import narwhals.stable.v1 as nw
+
     found, refused = {}, {}
     for name, series in columns:
         if _has_dates(series):
             counts = count_cells(*_cells(series))
-            refused[name] = dates(name, next(iter(counts), ""), counts)
+            # Polars cannot turn durations into categories.
+            refused[name] = dates(name, next(iter(counts), ""), {} if series.dtype == nw.Duration else counts)
             continue
         try:
             if (one := _category_of(name, series)) is not None:
@@ -255,7 +270,7 @@ def _category_of(name: str, series: Any) -> tuple[Variable, Vector] | None:
     import narwhals.stable.v1 as nw
 
     kind = series.dtype
-    chosen = kind in (nw.Categorical, nw.Enum)
+    chosen = _is_declared(series)
     if not (chosen or kind in (nw.Boolean, nw.String) or (kind == nw.Object and _has_categories(series))):
         return None
     cells, rows = _cells(series)
@@ -264,6 +279,13 @@ def _category_of(name: str, series: Any) -> tuple[Variable, Vector] | None:
         return None
     variable = categories({name: counts}, {name} if chosen else ())[name]
     return variable, _codes(cells, variable)[rows]
+
+
+def _is_declared(series: Any) -> bool:
+    """Return whether the type of a column says that it is a category."""
+    import narwhals.stable.v1 as nw
+
+    return series.dtype in (nw.Categorical, nw.Enum)
 
 
 def _has_categories(series: Any) -> bool:
@@ -362,7 +384,7 @@ def _numbers(columns: Mapping[str, Vector], integers: Sequence[str]) -> dict[str
         return numbers
     values = {name: len(counts[name]) for name in integers}
     sentence = note_of_codes(values, are_categories=True, remedy="convert them to floats")
-    warnings.warn(sentence, DataWarning, stacklevel=5)
+    warn_user(sentence, DataWarning)
     variables = categories({name: counts[name] for name in integers})
     codes = {name: codes_of_numbers(columns[name], variable.levels) for name, variable in variables.items()}
     return numbers | {name: (variables[name], codes[name]) for name in integers}

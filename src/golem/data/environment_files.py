@@ -21,7 +21,7 @@ from golem.data.moments import Moments
 from golem.data.resampling import Sample, Shards, merged, require_shards, rows_of_moments
 from golem.data.targets import no_rows, resolve_targets, source_of
 from golem.data.unusable import Unusable, unusable_columns
-from golem.runtime.progress import Counter, Progress
+from golem.runtime.progress import Counter, ProgressDisplay
 from golem.runtime.types import Matrix
 
 if TYPE_CHECKING:
@@ -152,7 +152,7 @@ class EnvironmentSource:
         Number of shards of larger files.
     """
 
-    few_rows = None
+    checked_rows = None
     summary = None
 
     def __init__(
@@ -166,7 +166,7 @@ class EnvironmentSource:
         self._keep = KeptRows(math.inf) if divided and self._by_rows else None
         self._read: tuple[MissingChoice, Environments] | None = None
 
-    def read(self, missing: MissingChoice, progress: Progress) -> Environments:
+    def read(self, missing: MissingChoice, progress: ProgressDisplay) -> Environments:
         """Read the files, unless they are read already, and return the environments."""
         if self._read is None or self._read[0] != missing:
             with progress.reading(self._table.size) as show:
@@ -182,7 +182,7 @@ class EnvironmentSource:
             self._read = missing, Environments.of(found, self._targets)
         return self._read[1]
 
-    def unusable(self, missing: MissingChoice, progress: Progress) -> list[Unusable]:
+    def unusable(self, missing: MissingChoice, progress: ProgressDisplay) -> list[Unusable]:
         """Return the columns to drop so that a graph can be learned."""
         return unusable_columns(self.read(missing, progress).together())
 

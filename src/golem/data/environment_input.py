@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator
 
 from golem.data.checks import require_numbers
 from golem.data.environments import Environments, require_rows
-from golem.data.inputs import numpy_rows, read_data
+from golem.data.inputs import numpy_rows, read_data, reader_for
 from golem.data.missing import MissingChoice
 from golem.data.moments import Moments
 from golem.data.table_errors import NotNumericError
@@ -54,7 +54,6 @@ def read_environments(
         parts, named = split_data(X, environments)
         found = Environments.of(moments_of_parts(parts, missing), targets)
     estimator.n_features_in_ = found.d
-    vars(estimator).pop("feature_names_in_", None)
     if named:
         estimator.feature_names_in_ = np.array(found.names, dtype=object)
     return found
@@ -102,13 +101,6 @@ def moments_of_parts(parts: Mapping[str, Any], missing: MissingChoice) -> dict[s
                 found[label] = read_data(reader_for(missing), part)[0]
                 require_numbers(found[label])
     return found
-
-
-def reader_for(missing: MissingChoice) -> BaseEstimator:
-    """Return an estimator that reads a table, with this treatment of missing values."""
-    reader = BaseEstimator()
-    reader.missing = missing
-    return reader
 
 
 @contextlib.contextmanager

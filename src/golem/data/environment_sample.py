@@ -10,8 +10,9 @@ from typing import Any, Literal
 
 import numpy as np
 
-from golem.data.environment_input import Targets, naming_environment, reader_for, split_data
+from golem.data.environment_input import Targets, naming_environment, split_data
 from golem.data.environments import Environments
+from golem.data.inputs import reader_for
 from golem.data.missing import MissingChoice
 from golem.data.moments import Moments
 from golem.data.resampling import Sample, read_sample, rows_of_moments, with_columns

@@ -8,7 +8,6 @@ moments of the completed rows.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
@@ -17,6 +16,7 @@ from numpy.typing import NDArray
 
 from golem.data.table_errors import constant, empty_columns
 from golem.runtime.types import BoolMatrix, Matrix, Vector
+from golem.runtime.user_warnings import warn_user
 
 # In standard deviations of the columns. The remaining error is a few times the last change. The second tolerance is for
 # parts and resamples of the rows, which vary by far more.
@@ -105,11 +105,10 @@ def _warn_of_no_convergence(likelihoods: Sequence[float], change: float) -> None
         if _has_stalled(likelihoods)
         else f"stopped after {_MOST_ITERATIONS} steps without convergence"
     )
-    warnings.warn(
+    warn_user(
         f"Gaussian EM {how}, and the last one changed the moments by {change:.1e} standard deviations. The observed "
         "values say little about some covariances. Drop columns with many missing values, or use missing='drop'.",
         ConvergenceWarning,
-        stacklevel=6,
     )
 
 

@@ -18,7 +18,7 @@ from golem.data.moments import Moments
 from golem.data.table_errors import other_width
 from golem.data.table_input import is_table, real_matrix, rows_and_names
 from golem.runtime.arrays import is_tensor, namespace, to_numpy
-from golem.runtime.messages import suggestion
+from golem.runtime.parameters import require_parameters
 from golem.runtime.types import Array, Matrix
 
 
@@ -28,10 +28,8 @@ class TableEstimator(BaseEstimator):
     def __new__(cls, *args: Any, **parameters: Any) -> Self:
         """Raise a TypeError that suggests another name if a parameter is unknown."""
         known = signature(cls.__init__).parameters
-        unknown = [name for name in parameters if name not in known]
-        if unknown and all(parameter.kind is not Parameter.VAR_KEYWORD for parameter in known.values()):
-            hint = suggestion(unknown[0], list(known)[1:], "parameters")
-            raise TypeError(f"{cls.__name__} has no parameter {unknown[0]!r}. {hint}")
+        if all(parameter.kind is not Parameter.VAR_KEYWORD for parameter in known.values()):
+            require_parameters(cls.__name__, parameters, list(known)[1:])
         made: Self = super().__new__(cls)
         return made
 
@@ -39,6 +37,14 @@ class TableEstimator(BaseEstimator):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
+
+    def _forget(self) -> None:
+        """Delete the fitted attributes, which end in an underscore; `fit` begins with this.
+
+        So a fit that fails leaves nothing of an earlier one, which would not agree with what this one has set.
+        """
+        for name in [name for name in vars(self) if name.endswith("_") and not name.startswith("_")]:
+            delattr(self, name)
 
 
 def read_data(
@@ -81,7 +87,6 @@ def read_data(
     if is_tensor(X):
         values = real_matrix(X)
         if reset:
-            vars(estimator).pop("feature_names_in_", None)
             estimator.n_features_in_ = X.shape[1]
         elif X.shape[1] != estimator.n_features_in_:
             raise other_width(X.shape[1], estimator.n_features_in_)
@@ -102,6 +107,13 @@ def read_data(
         xp = namespace(values)
         return moments, values[~xp.any(xp.isnan(values), axis=1)]
     return moments, values if incomplete else None
+
+
+def reader_for(missing: MissingChoice) -> BaseEstimator:
+    """Return an estimator for `read_data` where there is no other; scikit-learn needs one to check a table."""
+    reader = BaseEstimator()
+    reader.missing = missing
+    return reader
 
 
 def numpy_rows(rows: Array) -> Matrix:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 import re
-import warnings
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
@@ -24,6 +23,7 @@ from golem.data.variables import FEW_VALUES, Coding, Variable
 from golem.runtime.messages import counted, quoted, shortened
 from golem.runtime.names import column_names
 from golem.runtime.option_words import as_categories, setting
+from golem.runtime.user_warnings import warn_user
 
 # Number of rows per level or cell.
 Counts = Mapping[str, int]
@@ -34,17 +34,25 @@ ROWS_PER_VALUE = 10
 _FIRST_ROWS = 100
 # If at most this many cells of a numeric column contain text, the cells are at fault, not the column.
 FEW_CELLS = 3
+# A column of numbers with text in at most this share of its rows may be meant as numbers.
+_LITTLE_TEXT = 0.1
+# More markers of missing values are not listed in a sentence.
+_MOST_MARKERS = 4
 # Text with more levels than this, and than half of the rows, identifies rows.
 _MANY_LEVELS = 20
 # Levels with fewer rows are rare.
 _RARE = 5
 # A scan of files stops at so many different texts in a column.
 MOST_LEVELS = 50_000
+_YEAR, _MONTH = r"(?:19|20)\d\d", r"(?:0?[1-9]|1[0-2])"
 _DATE = re.compile(
     r"(\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.](\d{4}|\d{2}))([T ]\d{1,2}:\d{2}.*)?"
-    r"|\d{1,2}:\d{2}(:\d{2})?"
+    rf"|{_YEAR}[-/]{_MONTH}|{_MONTH}[-/]{_YEAR}|{_YEAR}[- ]?Q[1-4]|Q[1-4][- ]?{_YEAR}"
 )
+# A time of day or a duration, also as Python and pandas write it: 3 days, 4:05:00.
+_TIME = re.compile(r"(-?\d+ days?,? )?[+-]?\d{1,2}:\d{2}(:\d{2}(\.\d+)?)?")
 _OTHER_TYPES = "convert them to text or to the type 'category'. Otherwise convert them to floats to avoid this warning"
+_TWO_VALUES = "Two values can stay numbers: in a table with categories, the noise decides no directions."
 _OTHER_CONTAINER = (
     "give a DataFrame in which they have the type 'category'. Otherwise convert the array to floats to avoid this "
     "warning"
@@ -85,7 +93,12 @@ def is_text(counts: Counts, parse: Callable[[str], float | None] = parsed) -> bo
 
 def _looks_numeric(cell: str) -> bool:
     """Return whether a text is a number in another notation, such as 1,234 or 10 500 or 5%, and not a date."""
-    return is_number(cell, decimal_comma=True) or bool(_OTHER_NUMBER.fullmatch(cell) and not _DATE.fullmatch(cell))
+    return is_number(cell, decimal_comma=True) or bool(_OTHER_NUMBER.fullmatch(cell) and not _is_date(cell))
+
+
+def _is_date(cell: str) -> bool:
+    """Return whether a text is a date, a month, a quarter, a time or a duration."""
+    return bool(_DATE.fullmatch(cell) or _TIME.fullmatch(cell))
 
 
 def categories(counts: Mapping[str, Counts], chosen: Collection[str] = ()) -> dict[str, Variable]:
@@ -105,7 +118,7 @@ def categories(counts: Mapping[str, Counts], chosen: Collection[str] = ()) -> di
 def _refused(name: str, counts: Counts, chosen: bool) -> Unusable | None:
     """Return why a column is not a category; None if it is."""
     n = sum(counts.values())
-    if counts and not chosen and all(_DATE.fullmatch(level) for level in counts):
+    if counts and not chosen and all(map(_is_date, counts)):
         return dates(name, next(iter(counts)), counts)
     return identifiers(name, counts, n, chosen) if _are_too_many(len(counts), n) else None
 
@@ -135,11 +148,17 @@ def identifiers(name: str, counts: Counts, n: int | None, chosen: bool = False) 
 def dates(name: str, example: str, counts: Counts = NO_COUNTS) -> Unusable:
     """Describe a column of dates or times; `counts` has the rows per value, if they were counted."""
     few = len(counts) > 1 and not _are_too_many(len(counts), sum(counts.values()))
-    category = f", or use each date as a category: {as_categories([name])}" if few else ""
+    what, one, numbers = (
+        ("times or durations", "time", "seconds or hours")
+        if _TIME.fullmatch(example)
+        else ("dates or times", "date", "days or months since the first date")
+    )
+    category = f", or use each {one} as a category: {as_categories([name])}" if few else ""
     such = f", such as {example!r}" if example else ""
-    reason = f"Column {name!r} contains dates or times{such}."
-    keep = f"convert it to numbers, such as days since the first date{category}"
-    return Unusable(name, reason=reason, keep=keep, values=counts, kind="date")
+    reason = f"Column {name!r} contains {what}{such}."
+    return Unusable(
+        name, reason=reason, keep=f"convert it to numbers, such as {numbers}{category}", values=counts, kind="date"
+    )
 
 
 def without_levels(coding: Coding, present: Counts = NO_COUNTS) -> list[Unusable]:
@@ -160,7 +179,7 @@ def _only_level(name: str, level: str, rows: int) -> Unusable:
     return Unusable(name, reason=reason, keep=keep, values={level: rows}, kind="category")
 
 
-def warn_of_similar_levels(counts: Mapping[str, Counts], stacklevel: int = 3) -> None:
+def warn_of_similar_levels(counts: Mapping[str, Counts]) -> None:
     """Warn of levels that differ only in case or blanks, given the rows per level of each category."""
     for name, levels in counts.items():
         spellings: dict[str, list[str]] = {}
@@ -168,35 +187,32 @@ def warn_of_similar_levels(counts: Mapping[str, Counts], stacklevel: int = 3) ->
             if rows:
                 spellings.setdefault(" ".join(level.split()).casefold(), []).append(level)
         if same := [level for found in spellings.values() if len(found) > 1 for level in found]:
-            warnings.warn(
+            warn_user(
                 f"Levels of {name!r} differ only in case or blanks: {quoted(same)}. golem treats them as different "
                 "levels. If they mean the same, spell them the same way.",
                 DataWarning,
-                stacklevel=stacklevel,
             )
 
 
-def warn_of_single_rows(counts: Mapping[str, Counts], stacklevel: int = 3) -> None:
+def warn_of_single_rows(counts: Mapping[str, Counts]) -> None:
     """Warn of levels with one row, given the rows per level of each category."""
     found = {name: [level for level, count in levels.items() if count == 1] for name, levels in counts.items()}
-    _warn_of_levels(found, "only one row", "their effects cannot be distinguished from noise", stacklevel + 1)
+    _warn_of_levels(found, "only one row", "their effects cannot be distinguished from noise")
 
 
-def warn_of_rare_levels(counts: Mapping[str, Counts], stacklevel: int = 3) -> None:
+def warn_of_rare_levels(counts: Mapping[str, Counts]) -> None:
     """Warn of rare levels, with one row or few, and of similar ones, given the rows per level of each category."""
-    warn_of_similar_levels(counts, stacklevel + 1)
-    warn_of_single_rows(counts, stacklevel + 1)
+    warn_of_similar_levels(counts)
+    warn_of_single_rows(counts)
     found = {name: [level for level, count in levels.items() if 1 < count < _RARE] for name, levels in counts.items()}
-    _warn_of_levels(found, f"fewer than {_RARE} rows", "their effects are uncertain", stacklevel + 1)
+    _warn_of_levels(found, f"fewer than {_RARE} rows", "their effects are uncertain")
 
 
-def _warn_of_levels(found: Mapping[str, Sequence[str]], what: str, means: str, stacklevel: int) -> None:
+def _warn_of_levels(found: Mapping[str, Sequence[str]], what: str, means: str) -> None:
     if listed := [f"{name!r} ({quoted(levels, 4)})" for name, levels in found.items() if levels]:
         has = "has" if len(listed) == 1 else "have"
         remedy = "Merge them with similar levels, or drop their rows."
-        warnings.warn(
-            f"{shortened(listed)} {has} levels with {what}; {means}. {remedy}", DataWarning, stacklevel=stacklevel
-        )
+        warn_user(f"{shortened(listed)} {has} levels with {what}; {means}. {remedy}", DataWarning)
 
 
 def note_of_codes(codes: Mapping[str, int], are_categories: bool, remedy: str = "") -> str:
@@ -212,13 +228,49 @@ def note_of_codes(codes: Mapping[str, int], are_categories: bool, remedy: str = 
         else ("numeric", "codes of categories", "categorical")
     )
     remedy = remedy or f"use {setting(option, list(codes)[:_MANY_LEVELS])}"
+    # One indicator has the same fit as the numbers, but the score of categories uses nothing else of the noise.
+    cost = "" if are_categories or 2 not in codes.values() else f" {_TWO_VALUES}"
     return (
         f"{counted(len(codes), 'column')} {'contains' if one else 'contain'} only a few distinct whole numbers and "
-        f"{'is' if one else 'are'} treated as {taken}: {listed}. If these are {other}, {remedy}."
+        f"{'is' if one else 'are'} treated as {taken}: {listed}. If these are {other}, {remedy}.{cost}"
     )
 
 
-def warn_of_codes(table: Any, coding: Coding | None = None, stacklevel: int = 3) -> None:
+def note_of_texts(counts: Mapping[str, Counts], remedy: str = "") -> str:
+    """Return the sentence about categories that would be numbers without a few texts; empty if there are none.
+
+    `counts` has the rows per level of each category. By default, the remedy is for tables in files.
+    """
+    found = {name: texts for name, levels in counts.items() if (texts := _texts_among_numbers(levels))}
+    if not found:
+        return ""
+    rows = {name: f"{sum(texts.values())} of {sum(counts[name].values())} rows" for name, texts in found.items()}
+    listed = shortened([f"{name!r} ({quoted(list(texts), 4)} in {rows[name]})" for name, texts in found.items()])
+    markers = [f"{name}={text}" for name, texts in found.items() for text in texts]
+    missing = f", or use {setting('na', markers)} and missing='drop'" if len(markers) <= _MOST_MARKERS else ""
+    declared = setting("categorical", list(found)[:_MANY_LEVELS])
+    remedy = remedy or f"correct the text{missing}. Otherwise use {declared}"
+    one = len(found) == 1
+    return (
+        f"{counted(len(found), 'column')} {'contains' if one else 'contain'} whole numbers and a little text, and "
+        f"{'is' if one else 'are'} treated as {'a category' if one else 'categories'}: {listed}. If these are numbers, "
+        f"{remedy}."
+    )
+
+
+def _texts_among_numbers(counts: Counts) -> Counts:
+    """Return the rows per text of a category whose other levels, nearly all rows, are numbers."""
+    texts = {level: rows for level, rows in counts.items() if rows and parsed(level) is None}
+    return texts if 0 < sum(texts.values()) <= _LITTLE_TEXT * sum(counts.values()) else {}
+
+
+def warn_of_texts(counts: Mapping[str, Counts], remedy: str = "") -> None:
+    """Warn of categories that would be numbers without a few texts; see `note_of_texts`."""
+    if sentence := note_of_texts(counts, remedy):
+        warn_user(sentence, DataWarning)
+
+
+def warn_of_codes(table: Any, coding: Coding | None = None) -> None:
     """Warn of the integer columns of a DataFrame or an array that are used as numbers, but may be codes of categories.
 
     Parameters
@@ -227,8 +279,6 @@ def warn_of_codes(table: Any, coding: Coding | None = None, stacklevel: int = 3)
         The data of a fit.
     coding : Coding, optional
         The variables of the table, if it has categories.
-    stacklevel : int
-        Number of calls between the warning and the user's line.
     """
     codes: dict[str, int] = {}
     for name, column in _integers(table, set() if coding is None else set(coding.categories)):
@@ -238,7 +288,7 @@ def warn_of_codes(table: Any, coding: Coding | None = None, stacklevel: int = 3)
     if codes:
         remedy = _OTHER_TYPES if is_table(table) else _OTHER_CONTAINER
         sentence = note_of_codes(codes, are_categories=False, remedy=remedy)
-        warnings.warn(sentence, DataWarning, stacklevel=stacklevel)
+        warn_user(sentence, DataWarning)
 
 
 def _distinct(column: Any) -> int:

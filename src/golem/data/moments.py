@@ -24,8 +24,9 @@ from golem.data.unusable import unusable_error, unusable_in_rows
 from golem.data.variables import Coding
 from golem.runtime.arrays import divided, is_tensor, to_numpy
 from golem.runtime.linear_algebra import gram
-from golem.runtime.messages import quoted
+from golem.runtime.messages import counted, quoted
 from golem.runtime.names import column_names, positions
+from golem.runtime.option_words import names_remedies
 from golem.runtime.progress import Counter
 from golem.runtime.threads import blas_threads_for
 from golem.runtime.types import Matrix, Vector
@@ -225,6 +226,7 @@ class Moments:
         return cls(n, shift, offset, scatter, names)
 
     @classmethod
+    @names_remedies
     def from_table(cls, table: Any, missing: MissingChoice = "error") -> Moments:
         """Return the moments of a pandas, Polars or PyArrow table, or of an array; `missing` as for `from_rows`."""
         values, names = rows_and_names(table)
@@ -282,6 +284,17 @@ class Moments:
     def d(self) -> int:
         """Number of columns."""
         return len(self.names)
+
+    @property
+    def rows(self) -> int:
+        """Number of rows that were used; EM uses all rows, and n is the number of complete rows that are as precise."""
+        return self.missing.rows_read if self.missing is not None and self.missing.method == "em" else self.n
+
+    @property
+    def rows_in_words(self) -> str:
+        """Number of rows that were used and, if it is smaller, of complete rows that are as precise."""
+        precise = f" (about as precise as {self.n} complete ones)" if self.n < self.rows else ""
+        return f"{counted(self.rows, 'row')}{precise}"
 
     @property
     def mean(self) -> Vector:

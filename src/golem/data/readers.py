@@ -16,7 +16,7 @@ from golem.data.files.cluster import read_on_cluster
 from golem.data.files.level_scan import reading_categories
 from golem.data.files.streaming import KeptRows, RoomForRows, coded_batches, moments_of_shards, plan, read_here
 from golem.data.files.table_files import Paths, TableFiles
-from golem.data.levels import warn_of_rare_levels, without_levels
+from golem.data.levels import warn_of_rare_levels, warn_of_texts, without_levels
 from golem.data.missing import MissingChoice, add_markers, require_choice
 from golem.data.moments import Moments
 from golem.data.resampling import merged
@@ -214,7 +214,9 @@ def _with_all_levels(table: TableFiles, parts: list[Moments]) -> list[Moments]:
     with naming(table.files[0].path):
         if without_levels(parts[0].coding or Coding(())):
             raise unusable_error(unusable_variables(merged(parts)))
-    warn_of_rare_levels(counts_in_moments(parts), stacklevel=4)
+    counts = counts_in_moments(parts)
+    warn_of_texts({name: levels for name, levels in counts.items() if name not in table.categorical})
+    warn_of_rare_levels(counts)
     return parts
 
 

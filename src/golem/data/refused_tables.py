@@ -15,14 +15,14 @@ from golem.data.table_summary import TableSummary
 from golem.data.unusable import Unusable, unusable_error
 from golem.data.unusable_variables import unusable_in_table
 from golem.data.variables import Coding
-from golem.runtime.progress import Progress
+from golem.runtime.progress import ProgressDisplay
 
 # Larger files (in bytes) are not read again.
 _LARGEST = 2**28
 
 
 @contextlib.contextmanager
-def describing_refusal(table: TableFiles, progress: Progress) -> Iterator[None]:
+def describing_refusal(table: TableFiles, progress: ProgressDisplay) -> Iterator[None]:
     """Show the summary of a table if it is refused, and name all columns that cannot be used, not only the first."""
     try:
         yield
@@ -41,7 +41,7 @@ def describing_refusal(table: TableFiles, progress: Progress) -> Iterator[None]:
             raise unusable_error(found) from None
 
 
-def _described(table: TableFiles, refused: tuple[Unusable, ...], progress: Progress) -> list[Unusable]:
+def _described(table: TableFiles, refused: tuple[Unusable, ...], progress: ProgressDisplay) -> list[Unusable]:
     """Show the summary of a table; return all columns that cannot be used, given those that cannot be read."""
     found = list(refused)
     while table.size <= _LARGEST:
@@ -58,7 +58,7 @@ def _described(table: TableFiles, refused: tuple[Unusable, ...], progress: Progr
         except ValueError:  # something else is wrong with the table
             break
         coding = typed.coding or Coding.numeric(typed.names)
-        summary = TableSummary.of(coding, len(rows.values), rows.values, chosen=typed.numeric)
+        summary = TableSummary.of(coding, len(rows.values), rows.values, chosen=typed.chosen)
         summary.with_unusable(found, table.names).show(progress)
         named = {column.name for column in found}
         found += [column for column in unusable_in_table(rows.values, coding) if column.name not in named]

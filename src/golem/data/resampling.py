@@ -10,7 +10,6 @@ from __future__ import annotations
 import dataclasses
 import functools
 import operator
-import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -21,12 +20,13 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
 from golem.data.checks import DataWarning
-from golem.data.inputs import numpy_rows, read_data
+from golem.data.inputs import numpy_rows, read_data, reader_for
 from golem.data.missing import MissingChoice
 from golem.data.moments import Moments
 from golem.data.table_errors import other_width
 from golem.runtime.names import column_names, positions
 from golem.runtime.types import Matrix
+from golem.runtime.user_warnings import warn_user
 
 # Rows are weighted in blocks that fit into the processor's cache.
 _BLOCK_NUMBERS = 1 << 17
@@ -46,24 +46,20 @@ def resampler(data: Any, missing: MissingChoice = "error", names: tuple[str, ...
             "Moments of all rows cannot be resampled. Give the rows, or a list of moments of shards "
             "(golem.readers.shards_from_file)."
         )
-    reader = BaseEstimator()
-    reader.missing = missing
-    sample = read_sample(reader, data)[1]
+    sample = read_sample(reader_for(missing), data)[1]
     assert sample is not None  # only moments of all rows cannot be drawn from
     if isinstance(sample, Shards):
-        require_shards(len(sample), stacklevel=4)
+        require_shards(len(sample))
     return sample if names is None else with_columns(sample, names)
 
 
-def require_shards(count: int, what: str = "", advice: str = _MORE_SHARDS, *, stacklevel: int = 3) -> None:
+def require_shards(count: int, what: str = "", advice: str = _MORE_SHARDS) -> None:
     """Raise a ValueError if there is one shard to draw from, and warn if there are few; `what` says of what."""
     if count == 1:
         raise ValueError(f"One shard{what} cannot be resampled. {advice}")
     if count < FEW_SHARDS:
-        warnings.warn(
-            f"With only {count} shards{what}, frequencies are coarse and intervals too narrow. {advice}",
-            DataWarning,
-            stacklevel=stacklevel,
+        warn_user(
+            f"With only {count} shards{what}, frequencies are coarse and intervals too narrow. {advice}", DataWarning
         )
 
 
@@ -187,7 +183,7 @@ class Sample(ABC):
 
 
 @dataclass(frozen=True, eq=False)
-class _RowsAtHand(Sample):
+class RowsInMemory(Sample):
     """Rows in memory."""
 
     moments: Moments
@@ -205,7 +201,7 @@ class _RowsAtHand(Sample):
 
 
 @dataclass(frozen=True, eq=False)
-class Rows(_RowsAtHand):
+class Rows(RowsInMemory):
     """Rows without missing values.
 
     A resample is a vector w of multinomial counts with scatter X_c' diag(w) X_c: no rows are copied.
@@ -248,7 +244,7 @@ class Rows(_RowsAtHand):
 
 
 @dataclass(frozen=True, eq=False)
-class IncompleteRows(_RowsAtHand):
+class IncompleteRows(RowsInMemory):
     """Rows with missing values (NaN); the moments of each resample are estimated by EM.
 
     The replicates of a bootstrap therefore include the uncertainty due to missing values. EM starts from the moments of

@@ -23,11 +23,13 @@ TOO_LARGE = "Values beyond 1e150 have no finite variance in floating point. Resc
 class NotNumericError(ValueError):
     """Columns that are not numeric, and may be categories.
 
-    `text` describes the contents of columns of text, and `sentence` is the message without the name of the file.
+    `text` describes the contents of columns of text, `whole_numbers` are the columns in which all numbers are whole,
+    and `sentence` is the message without the name of the file.
     """
 
     columns: tuple[str, ...] = ()
     text: Mapping[str, str] = MappingProxyType({})
+    whole_numbers: tuple[str, ...] = ()
     sentence: str = ""
 
     def among_chosen(self, numeric: Collection[str]) -> NotNumericError:
@@ -44,6 +46,17 @@ class NotNumericError(ValueError):
         return NotNumericError(
             f"{file}Columns {_described(self.text)} contain text, so {option} columns as categories."
         )
+
+    def or_categories(self, declared: Callable[[Sequence[str]], str], numeric: Collection[str] = ()) -> NotNumericError:
+        """Return the error with the advice to declare columns of whole numbers as categories, unless they are numeric.
+
+        `declared` returns how to do that, given the columns.
+        """
+        names = [name for name in self.whole_numbers if name not in numeric]
+        if not names:
+            return self
+        are = "is a category" if len(names) == 1 else "are categories"
+        return NotNumericError(f"{self} If {quoted(names)} {are}, use {declared(names)}.")
 
 
 class MissingValuesError(ValueError):

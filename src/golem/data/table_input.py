@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -86,7 +87,7 @@ def rows_and_names(table: Any) -> tuple[Matrix, tuple[str, ...]]:
         return X, column_names(None, X.shape[1])
     frame = eager_frame(table)
     names = column_names(frame.columns, len(frame.columns))
-    columns, text = [], {}
+    columns, text, whole = [], {}, []
     for series, name in zip(frame.iter_columns(), names, strict=True):
         try:
             columns.append(_float_column(series))
@@ -94,8 +95,11 @@ def rows_and_names(table: Any) -> tuple[Matrix, tuple[str, ...]]:
             raise ValueError(f"Column {name!r}: {TOO_LARGE}") from None
         except (ValueError, TypeError) as error:
             text[name] = str(error)
+            whole += [name] if _has_whole_numbers(series) else []
     if text:
-        raise not_numeric(text, len(names))
+        failed = not_numeric(text, len(names))
+        failed.whole_numbers = tuple(whole)
+        raise failed
     return np.column_stack(columns) if columns else np.empty((len(frame), 0)), names
 
 
@@ -125,6 +129,13 @@ def _float_column(series: Any) -> Vector:
     except (ValueError, TypeError):
         kind = series.to_native().dtype if series.dtype == nw.Unknown else series.dtype  # such as periods of pandas
         raise TypeError(f"type {str(kind)[:100]}") from None
+
+
+def _has_whole_numbers(series: Any) -> bool:
+    """Return whether a column that is not numeric has numbers among its texts, and only whole ones."""
+    cells = [value for value in series.drop_nulls().to_list() if isinstance(value, str)]
+    numbers = [number for number in map(parsed, cells) if number is not None and math.isfinite(number)]
+    return bool(numbers) and all(number.is_integer() for number in numbers)
 
 
 def parsed(text: str | bytes) -> float | None:
@@ -184,8 +195,10 @@ def _real_numbers(array: NDArray[Any]) -> NDArray[np.float64]:
     types = set(map(type, array.flat)) if array.dtype == object else {array.dtype.type}
     if any(issubclass(kind, complex | np.complexfloating) for kind in types):
         raise ValueError(_COMPLEX)
-    if any(issubclass(kind, np.datetime64 | np.timedelta64) for kind in types):
-        raise ValueError("got dates or times. Convert them to numbers, such as days since the first one")
+    if any(issubclass(kind, np.datetime64) for kind in types):
+        raise ValueError("got dates or times. Convert them to numbers, such as days since the first date")
+    if any(issubclass(kind, np.timedelta64) for kind in types):
+        raise ValueError("got durations. Convert them to numbers, such as seconds or hours")
     if any(issubclass(kind, np.void) for kind in types):
         raise ValueError("got a structured array. Convert it with pandas.DataFrame")
     if isinstance(array, np.ma.MaskedArray):

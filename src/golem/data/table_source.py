@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -15,11 +15,11 @@ from golem.data.coded_tables import counts_in_moments
 from golem.data.environment_files import EnvironmentSource, labelled
 from golem.data.environment_input import Targets
 from golem.data.files.batches import naming
-from golem.data.files.covariance_files import is_tetrad_covariance, read_covariance
+from golem.data.files.covariance_files import CovarianceFile, is_tetrad_covariance
 from golem.data.files.level_scan import reading_categories
 from golem.data.files.standard_input import source_name
 from golem.data.files.streaming import KeptRows
-from golem.data.files.table_files import TableFiles, find_files
+from golem.data.files.table_files import TableFiles, find_files, listed
 from golem.data.levels import warn_of_similar_levels, without_levels
 from golem.data.missing import MissingChoice
 from golem.data.moments import Moments
@@ -29,18 +29,18 @@ from golem.data.resampling import Sample, Shards, merged, rows_of_moments
 from golem.data.table_summary import TableSummary
 from golem.data.targets import EXAMPLE
 from golem.data.unusable import Unusable, unusable_columns, unusable_error
-from golem.data.unusable_variables import dependent_variables, unusable_variables, with_determined
+from golem.data.unusable_variables import dependent_in_table, unusable_variables, with_determined
 from golem.data.variables import Coding
 from golem.runtime.machine import free_memory
 from golem.runtime.messages import quoted
-from golem.runtime.progress import Progress
+from golem.runtime.progress import ProgressDisplay
 from golem.runtime.types import Matrix
 
 # Files up to this size (in bytes) are resampled row by row. Larger files need not fit into memory and are resampled in
 # shards of consecutive rows.
 ROWS_UP_TO = 2**28
 SHARDS = 100
-# Tables with more numbers are not kept in memory for the checks that need rows.
+# Tables with more numbers are not kept in memory for the checks that need rows, which then use a sample.
 MOST_NUMBERS = 5_000_000
 # Memory for one code of a category in all copies of the rows.
 _BYTES_PER_CODE = 24
@@ -48,18 +48,33 @@ _BYTES_PER_CODE = 24
 
 @dataclass(frozen=True)
 class Reading:
-    """How files are read; see `golem.readers.moments_from_file` and `golem.readers.read_covariance`."""
+    """How files are read; see `golem.readers.moments_from_file` and `golem.readers.read_covariance`.
 
-    columns: list[str] | None = None
-    drop: list[str] = field(default_factory=list)
+    Where a list is expected, a single name or marker will do.
+
+    Examples
+    --------
+    >>> reading = Reading(drop="id", na=-999)
+    >>> reading.drop, reading.na
+    (['id'], ['-999'])
+    """
+
+    columns: Sequence[str] | None = None
+    drop: Sequence[str] = ()
     header: bool | None = None
-    na: list[str] = field(default_factory=list)
-    categorical: list[str] = field(default_factory=list)
-    numeric: list[str] = field(default_factory=list)
+    na: Sequence[Any] = ()
+    categorical: Sequence[str] = ()
+    numeric: Sequence[str] = ()
     covariance: bool = False
     rows: int | None = None
     environment: str | None = None
     environments: bool = False
+
+    def __post_init__(self) -> None:
+        for name in ("columns", "drop", "na", "categorical", "numeric"):
+            given = getattr(self, name)
+            items = None if given is None else listed(given)
+            object.__setattr__(self, name, list(map(str, items)) if name == "na" and items is not None else items)
 
     def open(self, paths: Sequence[str]) -> TableFiles:
         """Open the files of a table."""
@@ -74,7 +89,7 @@ class Reading:
             hidden=self.environment,
         )
 
-    def without(self, unusable: Sequence[Unusable], progress: Progress) -> Reading:
+    def without(self, unusable: Sequence[Unusable], progress: ProgressDisplay) -> Reading:
         """Leave out columns that cannot be used, with a note."""
         names = [column.name for column in unusable]
         are = "which is" if len(names) == 1 else "which are"
@@ -110,7 +125,7 @@ def open_source(
 
 
 def open_table(
-    paths: Sequence[str], reading: Reading, drop_dependent: bool, missing: MissingChoice, progress: Progress
+    paths: Sequence[str], reading: Reading, drop_dependent: bool, missing: MissingChoice, progress: ProgressDisplay
 ) -> TableSource | CovarianceSource:
     """Open one table or a covariance matrix, without columns that cannot be used if `drop_dependent`."""
     source = open_source(paths, reading, divided=False, checked=True, scheduler=None)
@@ -147,8 +162,8 @@ def _has_environments(reading: Reading, targets: Targets | None) -> bool:
         )
     if given and (reading.covariance or reading.rows is not None):
         raise ValueError("A covariance matrix has no environments. Remove covariance=True and rows=...")
-    if given and (reading.categorical or reading.numeric):
-        raise ValueError("Tables with environments have only numbers. Remove categorical=[...] and numeric=[...].")
+    if given and reading.categorical:
+        raise ValueError("Tables with environments have only numbers. Remove categorical=[...].")
     return given
 
 
@@ -170,7 +185,7 @@ class CovarianceSource:
     """A covariance matrix in a file. It has no rows, which some steps after the fit need."""
 
     made_up_names = False
-    few_rows = None
+    checked_rows = None
     summary = None
 
     def __init__(self, paths: Sequence[str], reading: Reading, divided: bool, scheduler: str | None) -> None:
@@ -186,16 +201,17 @@ class CovarianceSource:
             )
         if len(self.paths) > 1:
             raise ValueError(f"A covariance matrix is one file; got {quoted(list(map(str, self.paths)))}.")
-        self._moments = read_covariance(self.paths[0], reading.rows, columns=reading.columns, drop=reading.drop)
-        self.names, self.all_names = self._moments.names, read_covariance(self.paths[0], reading.rows).names
+        file = CovarianceFile.read(self.paths[0], reading.rows)
+        self._moments = file.moments(reading.columns, reading.drop)
+        self.names, self.all_names = self._moments.names, file.names
 
-    def read(self, missing: MissingChoice, progress: Progress) -> Moments:
+    def read(self, missing: MissingChoice, progress: ProgressDisplay) -> Moments:
         """Return the moments."""
         if missing != "error":
             raise ValueError("A covariance matrix has no missing values. Remove missing=...")
         return self._moments
 
-    def unusable(self, missing: MissingChoice, progress: Progress) -> list[Unusable]:
+    def unusable(self, missing: MissingChoice, progress: ProgressDisplay) -> list[Unusable]:
         """Return the columns to drop so that a graph can be learned."""
         return unusable_columns(self.read(missing, progress))
 
@@ -241,19 +257,19 @@ class TableSource:
         """The files."""
         return self._table
 
-    def read(self, missing: MissingChoice, progress: Progress) -> Moments:
+    def read(self, missing: MissingChoice, progress: ProgressDisplay) -> Moments:
         """Return the moments of all rows; raise a ValueError if categories have a single level."""
         moments = self._moments_of(missing, progress)
         if moments.coding is not None:
             if without_levels(moments.coding):
                 self.summary.show(progress)
                 with naming(self.paths[0]):
-                    raise unusable_error(self._unusable(missing, progress))
+                    raise unusable_error(unusable_variables(moments))
             # The checks of the graph name rare levels.
-            warn_of_similar_levels(counts_in_moments([moments]), stacklevel=3)
+            warn_of_similar_levels(counts_in_moments([moments]))
         return moments
 
-    def _moments_of(self, missing: MissingChoice, progress: Progress) -> Moments:
+    def _moments_of(self, missing: MissingChoice, progress: ProgressDisplay) -> Moments:
         """Read the files, unless they are read already."""
         if self._read is not None and self._read[0] == missing:
             return self._read[1]
@@ -273,18 +289,13 @@ class TableSource:
         self._refuse_covariance()
         return self._moments
 
-    def unusable(self, missing: MissingChoice, progress: Progress) -> list[Unusable]:
+    def unusable(self, missing: MissingChoice, progress: ProgressDisplay) -> list[Unusable]:
         """Return the columns to drop so that a graph can be learned, and categories that others determine."""
-        found = self._unusable(missing, progress)
-        return found if missing == "em" else with_determined(found, self._moments_of(missing, progress))
-
-    def _unusable(self, missing: MissingChoice, progress: Progress) -> list[Unusable]:
-        """Return the columns to drop so that a graph can be learned; for EM, all that others determine."""
-        if missing != "em" or self._scheduler is not None:
-            return unusable_variables(self._moments_of(missing, progress))
-        rows = self._rows_for_em(progress)
-        coding = rows.coding or Coding.numeric(self.names)
-        return without_levels(coding) + dependent_variables(rows.values, coding)
+        if missing == "em" and self._scheduler is None:
+            rows = self._rows_for_em(progress)
+            return dependent_in_table(rows.values, rows.coding or Coding.numeric(self.names))
+        moments = self._moments_of(missing, progress)
+        return with_determined(unusable_variables(moments), moments, self.names)
 
     def _keep(self, table: TableFiles) -> KeptRows:
         """Return where to keep rows: discrete scores need all of them, as far as they fit, in half the precision."""
@@ -292,7 +303,7 @@ class TableSource:
             self._kept = KeptRows(free_memory() / _BYTES_PER_CODE, np.float32)
         return self._kept
 
-    def _rows_for_em(self, progress: Progress) -> Table:
+    def _rows_for_em(self, progress: ProgressDisplay) -> Table:
         """Read all rows, unless they are read already."""
         if self._em_rows is not None:
             return self._em_rows
@@ -307,8 +318,8 @@ class TableSource:
     def _refuse_covariance(self) -> None:
         """Raise a ValueError if the rows are a symmetric matrix, which no table of observations is."""
         square = self._moments.n == self._moments.d and self._moments.coding is None
-        if square and self.few_rows is not None:
-            require_no_covariance(self.few_rows, source_name(self.paths[0]))
+        if square and self.checked_rows is not None:
+            require_no_covariance(self.checked_rows, source_name(self.paths[0]))
 
     @functools.cached_property
     def sample(self) -> Sample:
@@ -340,7 +351,7 @@ class TableSource:
         kept = self._kept.sample if self._kept.values is None else self._kept.values
         counts = {} if missing is None else missing.columns
         coding = table.coding or Coding.numeric(table.names)
-        return TableSummary.of(coding, rows, kept, counts, table.numeric, table.codes, table.padded)
+        return TableSummary.of(coding, rows, kept, counts, table.chosen, table.codes, table.padded)
 
     def _recoded(self, rows: Matrix | None) -> Matrix | None:
         """Return coded rows with the levels of the moments, which lack those of rows with missing values."""
@@ -348,10 +359,12 @@ class TableSource:
         return rows if rows is None or before is None or after is None else before.recoded(rows, after)
 
     @property
-    def few_rows(self) -> Matrix | None:
-        """The rows, or None if there are too many for the checks."""
-        few = self._scheduler is None and self._moments.n * self._moments.d <= MOST_NUMBERS
-        return self._rows if few else None
+    def checked_rows(self) -> Matrix | None:
+        """The rows for the checks: all if they are few, otherwise a sample; None if it is too large as well."""
+        if self._scheduler is None and self._moments.n * self._moments.d <= MOST_NUMBERS:
+            return self._rows
+        rows = self._recoded(self._kept.sample)
+        return None if rows is None or rows.size > MOST_NUMBERS else rows
 
     @functools.cached_property
     def _rows(self) -> Matrix:

@@ -8,12 +8,12 @@ from typing import Literal
 
 import numpy as np
 
-from golem.data.levels import are_few_integers, note_of_codes
+from golem.data.levels import are_few_integers, note_of_codes, note_of_texts
 from golem.data.unusable import Unusable
 from golem.data.variables import FEW_VALUES, Coding, Kind, number_levels
 from golem.runtime.messages import counted, quoted, shortened
 from golem.runtime.option_words import setting
-from golem.runtime.progress import Progress
+from golem.runtime.progress import ProgressDisplay
 from golem.runtime.types import Matrix, Vector
 
 # Columns in the text of a summary, and levels of a category in it.
@@ -34,8 +34,8 @@ class ColumnSummary:
         The column.
     kind : {"numeric", "category", "text", "date"}
         Its type; texts and dates cannot be used.
-    missing : int
-        Number of missing values.
+    missing : int, optional
+        Number of missing values; None if it is not known.
     values : int, optional
         Number of different values; None if the rows are not in memory.
     low, high : float, optional
@@ -49,7 +49,7 @@ class ColumnSummary:
 
     name: str
     kind: Kind | Literal["text", "date"]
-    missing: int = 0
+    missing: int | None = 0
     values: int | None = None
     low: float | None = None
     high: float | None = None
@@ -78,12 +78,15 @@ class TableSummary:
         Number of rows from which values, ranges and levels were counted, if not all of them.
     padded : tuple of str
         Columns of numbers with leading zeros, which may be codes such as postcodes.
+    chosen : tuple of str
+        Columns whose type was chosen by the user.
     """
 
     rows: int
     columns: tuple[ColumnSummary, ...]
     sampled: int | None = None
     padded: tuple[str, ...] = ()
+    chosen: tuple[str, ...] = ()
 
     @classmethod
     def of(
@@ -132,7 +135,7 @@ class TableSummary:
             found |= {"may_be_codes": True} if variable.name in codes else {}
             columns.append(ColumnSummary(variable.name, variable.kind, absent, **found))  # type: ignore[arg-type]
         sampled = None if values is None or len(values) == rows else len(values)
-        return cls(rows, tuple(columns), sampled, tuple(padded))
+        return cls(rows, tuple(columns), sampled, tuple(padded), tuple(chosen))
 
     def with_unusable(self, found: Sequence[Unusable], names: Sequence[str]) -> TableSummary:
         """Add identifiers and dates, which are not variables, in the order of the names of all columns."""
@@ -142,6 +145,8 @@ class TableSummary:
                 ranked = tuple(sorted(values.items(), key=lambda pair: -pair[1]))
                 absent = self.rows - sum(values.values())
                 columns[column.name] = ColumnSummary(column.name, column.kind, absent, len(values), levels=ranked)
+            elif column.reason:  # too many values to count them
+                columns[column.name] = ColumnSummary(column.name, column.kind, missing=None)
         return replace(self, columns=tuple(columns[name] for name in names if name in columns))
 
     def text(self) -> str:
@@ -157,14 +162,15 @@ class TableSummary:
         lines = [("column", "type", "missing", "distinct", heading)]
         for column in self.columns[:_MOST_COLUMNS]:
             values = "" if column.values is None else str(column.values)
-            lines.append((_short(column.name), _KINDS[column.kind], str(column.missing), values, column.content))
+            missing = "" if column.missing is None else str(column.missing)
+            lines.append((_short(column.name), _KINDS[column.kind], missing, values, column.content))
         more = len(self.columns) - _MOST_COLUMNS
         end = [f"... and {counted(more, 'more column')}"] if more > 0 else []
         if self.sampled is not None:
             end.append(f"Values and ranges are those of {self.sampled} rows.")
         return "\n".join([about, *_aligned(lines), *end])
 
-    def show(self, progress: Progress) -> None:
+    def show(self, progress: ProgressDisplay) -> None:
         """Report the summary and its notes."""
         progress.table(self.text())
         for note in self.notes:
@@ -172,8 +178,11 @@ class TableSummary:
 
     @property
     def notes(self) -> list[str]:
-        """Sentences about columns whose use may be another: codes of categories, and labels of experiments."""
+        """Sentences about columns whose use may be another: codes, numbers with text, and labels of experiments."""
         notes = self._notes_of_codes("numeric")
+        categories = [column for column in self.columns if column.kind == "category" and column.name not in self.chosen]
+        texts = note_of_texts({column.name: dict(column.levels) for column in categories})
+        notes += [texts] if texts else []
         if zeros := [c.name for c in self.columns if c.name in self.padded and c.kind == "numeric"]:
             which = f"Column {zeros[0]!r} has" if len(zeros) == 1 else f"Columns {quoted(zeros)} have"
             are, them = ("was", "it is a code") if len(zeros) == 1 else ("were", "they are codes")

@@ -139,7 +139,7 @@ def read_targets(path: str | Path) -> dict[str, list[str]]:
         for value in content.values()
     )
     if not is_table:
-        raise ValueError(f"{file}: The file must list the target columns of each environment, such as {EXAMPLE}")
+        raise ValueError(f"{file}: The file must list the target columns of each environment, such as {EXAMPLE}.")
     lists = {label: [value] if isinstance(value, str) else value for label, value in content.items()}
     return TargetsFile(lists, str(file))
 

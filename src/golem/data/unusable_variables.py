@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -14,13 +15,8 @@ from golem.runtime.names import positions
 from golem.runtime.types import Matrix
 
 
-def dependent_variables(rows: Matrix, coding: Coding) -> list[Unusable]:
-    """Return the variables to drop from coded rows, so that EM can estimate the covariances of their columns."""
-    return _by_variable(unusable_in_rows(coding.expand(rows), coding.column_names), coding)
-
-
-def with_determined(found: Sequence[Unusable], moments: Moments) -> list[Unusable]:
-    """Add the variables that others wholly determine, of which categories do not prevent a fit.
+def with_determined(found: Sequence[Unusable], moments: Moments, names: Sequence[str]) -> list[Unusable]:
+    """Add the variables that others wholly determine, of which categories do not prevent a fit; in order of the names.
 
     Of variables that determine each other, the first ones are kept. A variable that earlier ones determine only in
     part, such as a city after its country, can determine these; this is seen in the opposite order.
@@ -30,11 +26,11 @@ def with_determined(found: Sequence[Unusable], moments: Moments) -> list[Unusabl
     found = list(found)
     for step in (1, -1):
         dropped = {column.name for column in found}
-        names = [name for name in moments.coding.names if name not in dropped][::step]
-        columns = unusable_columns(moments.selected(names)) if names else []
+        left = [name for name in moments.coding.names if name not in dropped][::step]
+        columns = unusable_columns(moments.selected(left)) if left else []
         variables = _by_variable(columns, moments.coding)
         found += [variable for variable in variables if variable.determined_by and not variable.levels]
-    return _in_order(found, moments.coding)
+    return _in_order(found, names)
 
 
 def _by_variable(columns: Sequence[Unusable], coding: Coding) -> list[Unusable]:
@@ -59,7 +55,20 @@ def unusable_in_table(rows: Matrix, coding: Coding) -> list[Unusable]:
     numbers = unusable_in_rows(rows[:, positions(names, coding.names)], tuple(names)) if names and len(rows) else []
     present = (~np.isnan(rows)).sum(axis=0)
     gaps = {name: int(count) for name, count in zip(coding.names, present, strict=True) if count < len(rows)}
-    return _in_order([*without_levels(coding, gaps), *numbers], coding)
+    return _in_order([*without_levels(coding, gaps), *numbers], coding.names)
+
+
+def dependent_in_table(rows: Matrix, coding: Coding) -> list[Unusable]:
+    """Return the variables of coded rows to drop, and those that others wholly determine in the complete rows."""
+    found = unusable_in_table(rows, coding)
+    dropped = {column.name for column in found}
+    names = [name for name in coding.names if name not in dropped]
+    rest, own = coding.selected(names), rows[:, positions(names, coding.names)]
+    complete = own[~np.isnan(own).any(axis=1)]
+    if rest.is_numeric or len(complete) <= rest.first[-1]:  # in few rows, others determine every variable
+        return found
+    moments = Moments.from_rows(rest.expand(complete), rest.column_names)
+    return with_determined(found, replace(moments, coding=rest), coding.names)
 
 
 def unusable_variables(moments: Moments) -> list[Unusable]:
@@ -73,11 +82,11 @@ def unusable_variables(moments: Moments) -> list[Unusable]:
     numbers = unusable_columns(moments.selected(names)) if names else []
     known = moments.missing
     gaps = {} if known is None else {name: known.rows_read - count for name, count in known.columns.items()}
-    return _in_order([*without_levels(moments.coding, gaps), *numbers], moments.coding)
+    return _in_order([*without_levels(moments.coding, gaps), *numbers], moments.coding.names)
 
 
-def _in_order(found: Sequence[Unusable], coding: Coding) -> list[Unusable]:
-    return sorted(found, key=lambda column: coding.names.index(column.name))
+def _in_order(found: Sequence[Unusable], names: Sequence[str]) -> list[Unusable]:
+    return sorted(found, key=lambda column: names.index(column.name))
 
 
 def require_variables(moments: Moments) -> None:

@@ -33,12 +33,12 @@ class EdgeRecord(NamedTuple):
         well.
     strength : float or None
         Of "variances", "shape" and "interventions": deviance by which the best member of the class with the other
-        direction is worse.
+        direction is worse. With noise="auto", "variances" has at most the deviance by which free variances are worse.
     error_rate : float or None
         Of "shape": a p-value. With Gaussian noise, evidence this strong would appear in at most this share of
         components.
     edge_strength : float or None
-        In a table with categories: the log-likelihood that the edge gains.
+        In a table with categories: how much the deviance rises without the edge.
     """
 
     source: str

@@ -50,5 +50,8 @@ def why_unusable(Z: Matrix) -> str:
         return f"it needs {FEWEST_ROWS} complete rows, and there are {n}"
     lags = np.abs(np.einsum("ij,ij->j", Z[1:], Z[:-1])) / n
     if lags.max() > max(_LARGEST_LAG, _LAG_ERRORS / np.sqrt(n)):
-        return "neighbouring rows depend on each other. If the rows were only sorted, shuffle them and run again"
+        return (
+            "neighbouring rows depend on each other. If independent rows were only sorted, shuffle them and run again. "
+            "Do not shuffle a time series or groups: that hides the dependence and does not repair it"
+        )
     return ""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
@@ -18,6 +17,7 @@ from golem.directions.equivalence_class import known_edges, open_edges
 from golem.estimator.category_settings import DISCRETE, ScoreName, automatic_score, choose_score
 from golem.estimator.direction_evidence import RowSource
 from golem.estimator.learned_graph import LearnedGraph
+from golem.estimator.local_fit import run_local
 from golem.estimator.name_order import NameOrder, name_order
 from golem.estimator.settings import edge_penalty
 from golem.graphs.edges import Edges
@@ -25,9 +25,9 @@ from golem.runtime.types import Indices, Matrix, Vector
 from golem.score.block_regression import BlockRegression, regress_block
 from golem.score.regression import Regressions
 from golem.score.sparsity import L0
-from golem.solvers import LBFGS, Adam, Order, Solution, TracePoint
+from golem.solvers import LBFGS, Adam, Order, Solution
 from golem.solvers.order.local_scores import Counts, GaussianBlocks, NodePenalty, gaussian_blocks
-from golem.solvers.order.local_search import LocalResult, search_local
+from golem.solvers.order.local_search import LocalResult
 
 if TYPE_CHECKING:
     from golem.estimator.golem import Golem
@@ -81,8 +81,8 @@ class CategoryFit:
     deviance: GaussianBlocks | Counts
 
     def strengths(self, edges: Edges) -> Vector:
-        """Return the log-likelihood that each edge gains: half of the deviance that is lost without it."""
-        return _losses(self.deviance, edges) / 2
+        """Return how much the deviance rises without each edge."""
+        return _losses(self.deviance, edges)
 
     def drop_losses(self, edges: Edges) -> Vector:
         """Return the loss of score without each edge, in units of the deviance."""
@@ -159,7 +159,6 @@ def fit_categories(model: Golem, moments: Moments, rows: RowSource, solver: Orde
     if len(coding.names) < 2:
         raise too_few_columns(coding.names)
     require_variables(moments)
-    model.__dict__.pop("likelihood_", None)  # of an earlier fit
     model.moments_, model.missing_, model.variables_ = moments, moments.missing, coding.variables
     model.n_features_in_, model.feature_names_in_ = len(coding.names), np.array(coding.names, dtype=object)
     model.knowledge_ = read_knowledge(model.knowledge, coding.names)
@@ -207,34 +206,17 @@ def _learned(model: Golem) -> LearnedGraph:
 
 def _search(model: Golem, codes: Codes | None, solver: Order) -> Solution:
     """Search with the variables sorted by name, so that the order of a table's columns does not matter."""
-    fit, knowledge = model.category_fit_, model.knowledge_
+    fit = model.category_fit_
     order = name_order(fit.coding.names)
-    allowed, required = None, None
-    if not knowledge.is_empty:
-        allowed, required = order.sort(knowledge.allowed), order.sort(knowledge.required)
     by_name = None if codes is None else codes[:, np.argsort(order.place)]
-    began = time.perf_counter()
-    found = search_local(
-        _score(model.score_, fit.moments.reordered(order.names), by_name, model.edge_penalty_),
-        allowed=allowed,
-        required=required,
-        starts=() if model.init is None else (order.sort_start(np.asarray(model.init)),),
-        effort=solver.effort,
-        time_limit=solver.time_limit,
-        random_state=0 if model.random_state is None else model.random_state,
-        on_progress=model.callback,
-    )
-    edges = _restored(found, order)
-    terms, seconds = _terms(found, fit, edges), time.perf_counter() - began
-    return Solution(
-        raw=fit.weights(edges)[0],
-        status=found.status,
-        terms=terms,
-        trace=(TracePoint(found.perturbations, seconds, terms),),
-        iterations=found.perturbations,
-        seconds=seconds,
-        stationarity=float("nan"),  # a combinatorial minimum has no gradient
-    )
+    score = _score(model.score_, fit.moments.reordered(order.names), by_name, model.edge_penalty_)
+
+    def explain(found: LocalResult) -> tuple[Regressions, float]:
+        edges = _restored(found, order)
+        families = _families(edges, parentless=True)
+        return fit.weights(edges)[0], sum(fit.deviance.cost(j, parents.tolist()) for j, parents in families)
+
+    return run_local(model, solver, score, order, f"order-{model.score_}", fit.moments.n, explain)
 
 
 def _score(name: ScoreName, moments: Moments, codes: Codes | None, sparsity: L0 | None) -> GaussianBlocks | Counts:
@@ -265,14 +247,6 @@ def _restored(found: LocalResult, order: NameOrder) -> Edges:
     """Return the edges with the variables in their original order."""
     unknown = np.full(len(found.causes), np.nan), np.full(len(order.names), np.nan)
     return Regressions(found.children, found.causes, *unknown).renumbered(np.argsort(order.place)).edges
-
-
-def _terms(found: LocalResult, fit: CategoryFit, edges: Edges) -> dict[str, float]:
-    """Return the terms of the score per row, as in S(B): those in units of the deviance, divided by 2 n."""
-    rows = 2 * fit.moments.n
-    likelihood = sum(fit.deviance.cost(j, parents.tolist()) for j, parents in _families(edges, parentless=True)) / rows
-    score = found.score / rows
-    return {"likelihood": likelihood, "sparsity": score - likelihood, "dag": 0.0, "score": score}
 
 
 def _losses(score: Counts | GaussianBlocks, edges: Edges) -> Vector:

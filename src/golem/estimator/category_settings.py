@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal
 
@@ -15,6 +14,7 @@ from golem.estimator.settings import OF_GRADIENTS
 from golem.runtime.arrays import to_numpy
 from golem.runtime.messages import counted, quoted, shown
 from golem.runtime.option_words import as_categories, dropping
+from golem.runtime.user_warnings import warn_user
 from golem.solvers import LBFGS, Adam, Order
 from golem.solvers.order.score_choice import choose_category_score
 
@@ -97,13 +97,12 @@ def choose_score(model: Golem, solver: Order | Adam | LBFGS, moments: Moments, r
     if score in DISCRETE and numbers:
         raise with_numbers(f"score_function={score!r}", "score_function='mixed'", rows, coding)
     chosen = automatic_score(moments, rows is not None) if score == "auto" else score
-    is_complete = moments.missing is not None and not moments.missing.cells
+    is_complete = moments.missing is None or not moments.missing.cells
     if score == "auto" and model.missing == "em" and chosen != "mixed" and not is_complete:
-        warnings.warn(
-            f"Gaussian EM (missing='em') needs score_function='mixed'. missing='drop' would use the score {chosen!r}, "
-            "made for tables of categories. Prefer it if few rows have missing values.",
+        warn_user(
+            "missing='em' works only with score_function='mixed', so golem uses that score. If few rows have missing "
+            f"values, use missing='drop': it allows {chosen!r}, which suits this table better.",
             DataWarning,
-            stacklevel=4,
         )
         chosen = "mixed"
     _require_usable(model, solver, chosen, is_complete)
@@ -116,7 +115,7 @@ def automatic_score(moments: Moments, has_rows: bool) -> ScoreName:
     return choose_category_score(moments) if is_discrete and has_rows else "mixed"
 
 
-def _require_usable(model: Golem, solver: Order | Adam | LBFGS, score: str, is_complete: bool = False) -> None:
+def _require_usable(model: Golem, solver: Order | Adam | LBFGS, score: str, is_complete: bool = True) -> None:
     """Raise a ValueError for settings that have no meaning with this score; `is_complete` if no values are missing."""
     about = f"the score {score!r} of a table with categories"
     refused = {}

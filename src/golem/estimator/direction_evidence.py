@@ -60,6 +60,9 @@ def with_directions(model: Golem, fit: Regressions, rows: RowSource) -> LearnedG
     strength = evidence_in_variances(least_squares, S, n, model.likelihood_, found)
     shape = _shape_evidence(model, undirected, found, rows)
     decisions = decide(graph, undirected, undirected & (strength >= LEAST_EVIDENCE), shape)
+    if (choice := model.noise_choice_) is not None and "free" in choice.scores:
+        # With free variances the reverse fits equally well, so the evidence is at most what speaks against them.
+        strength = np.minimum(strength, choice.scores["free"] - choice.scores[choice.kind])
     return _explained(graph, decisions, known, experiments, strength, shape, S)
 
 

@@ -5,8 +5,6 @@ The columns are sorted by name for the search, as in `order_fit`.
 
 from __future__ import annotations
 
-import dataclasses
-import time
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,16 +14,17 @@ from golem.data.environment_input import Targets, read_environments
 from golem.data.environments import INTERCEPTS, INTERVENTIONS
 from golem.data.inputs import read_knowledge
 from golem.estimator.learned_graph import has_categories
+from golem.estimator.local_fit import run_local
 from golem.estimator.name_order import NameOrder, name_order
 from golem.estimator.settings import edge_penalty
 from golem.graphs.edges import Edges
 from golem.runtime.types import BoolMatrix, Vector
 from golem.score.regression import Regressions, regressions
 from golem.score.sparsity import L0
-from golem.solvers import LBFGS, Adam, Order, Progress, Solution, Status, TracePoint
+from golem.solvers import LBFGS, Adam, Order, Solution
 from golem.solvers.order.environment_score import environment_score, regress_environments
 from golem.solvers.order.local_scores import GaussianBlocks
-from golem.solvers.order.local_search import LocalResult, search_local
+from golem.solvers.order.local_search import LocalResult
 
 if TYPE_CHECKING:
     from golem.estimator.golem import Golem
@@ -69,12 +68,11 @@ def run_environments(
     """Read environments and search for the best graph; set what is known before the search on the model."""
     require_environment_settings(model, solver, rows)
     assert isinstance(solver, Order)
-    model._forget()
     model.environments_ = read_environments(model, X, environments, targets)
     model.environments_.require_learnable(model.intervention)
     model.moments_ = model.environments_.together(model.intercepts)
     model.missing_ = model.moments_.missing
-    require_learnable(model.moments_, uses_scale=False, stacklevel=5)
+    require_learnable(model.moments_, uses_scale=False)
     model.knowledge_ = read_knowledge(model.knowledge, model.moments_.names)
     model.edge_penalty_ = edge_penalty(model, solver)
     order = name_order(model.moments_.names)
@@ -110,55 +108,14 @@ def refitted(model: Golem, graph: BoolMatrix) -> Regressions:
 def _search(model: Golem, solver: Order, order: NameOrder) -> Solution:
     """Search over orders of the columns, sorted by name."""
     assert model.environments_ is not None
-    environments, knowledge = model.environments_.reordered(order.names), model.knowledge_
-    masks = {} if knowledge.is_empty else {"allowed": order.sort(knowledge.allowed)}
-    if masks:
-        masks["required"] = order.sort(knowledge.required)
+    environments = model.environments_.reordered(order.names)
     score = environment_score(environments, model.edge_penalty_, model.intervention, model.intercepts)
-    trace: list[TracePoint] = []
 
-    def report(progress: Progress) -> None:
-        value = progress.score / (2 * environments.n)
-        trace.append(TracePoint(progress.iteration, progress.seconds, {"score": value}))
-        if model.callback is not None:
-            model.callback(dataclasses.replace(progress, stage="order-nv", score=value))
+    def explain(found: LocalResult) -> tuple[Regressions, float]:
+        weights = regress_environments(environments, found.children, found.causes, model.intercepts)
+        return weights, found.score - float(_penalties(score, found).sum())
 
-    began = time.perf_counter()
-    found = search_local(
-        score,
-        **masks,
-        starts=() if model.init is None else (order.sort_start(np.asarray(model.init)),),
-        effort=solver.effort,
-        time_limit=solver.time_limit,
-        random_state=0 if model.random_state is None else model.random_state,
-        on_progress=report,
-    )
-    fit = regress_environments(environments, found.children, found.causes, model.intercepts)
-    terms = _terms(score, found, fit, environments.n)
-    seconds, status = time.perf_counter() - began, found.status
-    if model.callback is not None:
-        try:
-            model.callback(Progress("order-nv", 1, 1, seconds, terms["score"], 0.0))
-        except KeyboardInterrupt:
-            status = Status.INTERRUPTED
-    return Solution(
-        raw=fit,
-        status=status,
-        terms=terms,
-        trace=(*trace, TracePoint(found.perturbations, seconds, terms)),
-        iterations=found.perturbations,
-        seconds=seconds,
-        stationarity=float("nan"),
-        graph_scores={"edges": float(len(found.children))},
-    )
-
-
-def _terms(score: GaussianBlocks, found: LocalResult, fit: Regressions, n: int) -> dict[str, float]:
-    """Return the terms of the score, divided by twice the number of rows as those of one table are."""
-    penalty = float(_penalties(score, found).sum()) / (2 * n)
-    total = found.score / (2 * n)
-    size = float(np.abs(fit.weights).sum())
-    return {"likelihood": total - penalty, "sparsity": penalty, "dag": 0.0, "score": total, "l1": size, "h": 0.0}
+    return run_local(model, solver, score, order, "order-nv", environments.n, explain)
 
 
 def _penalties(score: GaussianBlocks, found: LocalResult) -> Vector:

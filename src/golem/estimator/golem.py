@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import dataclasses
-import warnings
 from pathlib import Path
 from typing import Any, Literal, Self
 
@@ -34,8 +33,9 @@ from golem.estimator.likelihood_of_rows import mean_log_likelihood
 from golem.estimator.notebook_display import NotebookDisplay
 from golem.estimator.order_fit import checks_independence, run_search
 from golem.estimator.settings import checkpoint_path, chosen_solver, edge_penalty, named
-from golem.runtime.option_words import array_words
+from golem.runtime.option_words import names_remedies
 from golem.runtime.types import Array
+from golem.runtime.user_warnings import warn_user
 from golem.score.acyclicity import Acyclicity
 from golem.score.objective import graph_scores
 from golem.score.regression import Regressions
@@ -114,7 +114,7 @@ class Golem(NotebookDisplay, TableEstimator, GraphMatrices, Conveniences):
     dtype : {"float64", "float32"}
         Precision of Adam, and of the order solver on a device. "float32" halves the memory; docs/gpu.md has the cost.
     time_limit : float, optional
-        Time limit per solve, in seconds. The best result so far is kept; see `solution_.status`.
+        Time limit per solve, in seconds. The result so far is kept; see `solution_.status`.
     callback : callable, optional
         Called with a `golem.solvers.Progress` a few times per second.
 
@@ -153,7 +153,8 @@ class Golem(NotebookDisplay, TableEstimator, GraphMatrices, Conveniences):
     likelihood_ : Likelihood
         The noise model used.
     sem_ : LinearSEM
-        The fitted model over the named variables; a table with categories has none.
+        The fitted model over the named variables; a table with categories has none. Its effects along undecided edges
+        hold only if the directions shown are right.
     solution_ : Solution
         How the solve ended: status, terms of the score, trace, time.
     start_solution_ : Solution or None
@@ -250,6 +251,7 @@ class Golem(NotebookDisplay, TableEstimator, GraphMatrices, Conveniences):
         """
         return cls(**(paper_settings(noise, accelerate, "solver" in changes) | changes))
 
+    @names_remedies
     def fit(
         self,
         X: Any,
@@ -282,22 +284,21 @@ class Golem(NotebookDisplay, TableEstimator, GraphMatrices, Conveniences):
             If X is Moments: the rows, or a sample of them, for directions by the shape of the noise. A function is
             called only if such directions are open; it returns the rows, or None if there are none.
         """
+        self._forget()
         noise, solver = self.check_settings()
         file = checkpoint_path(self, solver, checkpoint)
         if is_interventional(X, environments, targets):
             return self._conclude(*run_environments(self, solver, X, environments, targets, rows))
         require_observational(self)
         coded = read_categories(X, self.missing)
-        self._forget()
         if coded is not None:
             warn_of_codes(X, coded[0].coding)
             fit_categories(self, coded[0], given_rows(coded[1], rows), solver)
             return self._warned()
-        with array_words(isinstance(X, np.ndarray)):
-            own_rows = self._prepare(X, solver, rows)
-            if isinstance(solver, Order):
-                return self._conclude(*run_search(self, solver, noise), given_rows(own_rows, rows))
-            return self._conclude(*run_recipe(self, solver, noise, own_rows, file))
+        own_rows = self._prepare(X, solver, rows)
+        if isinstance(solver, Order):
+            return self._conclude(*run_search(self, solver, noise), given_rows(own_rows, rows))
+        return self._conclude(*run_recipe(self, solver, noise, own_rows, file))
 
     def _prepare(self, X: Any, solver: Order | Adam | LBFGS, more: RowSource = None) -> Array | None:
         """Read and check the data; return their rows if there are any. `more` are rows of moments."""
@@ -305,20 +306,15 @@ class Golem(NotebookDisplay, TableEstimator, GraphMatrices, Conveniences):
         self.moments_, rows = read_data(self, X, incomplete=isinstance(solver, Order))
         require_numbers(self, more if rows is None else rows, isinstance(X, Moments) or is_table(X))
         self.missing_ = self.moments_.missing
-        warn_of_codes(X, stacklevel=4)
+        warn_of_codes(X)
         bounded, checked = isinstance(solver, Order), checks_independence(self, solver)
         uses_scale = self.noise == "ev" or not bounded
-        require_learnable(self.moments_, uses_scale=uses_scale, independent=checked, bounded=bounded, stacklevel=5)
+        require_learnable(self.moments_, uses_scale=uses_scale, independent=checked, bounded=bounded)
         if self.noise == "ev":
-            warn_of_equal_scales(self.moments_, stacklevel=4)
+            warn_of_equal_scales(self.moments_)
         self.knowledge_ = read_knowledge(self.knowledge, self.moments_.names)
         self.edge_penalty_ = edge_penalty(self, solver)
         return rows
-
-    def _forget(self) -> None:
-        """Delete the attributes of an earlier fit that this one may not set."""
-        for attribute in (*MATRICES, "selection_", "category_fit_"):
-            self.__dict__.pop(attribute, None)
 
     def _conclude(self, solution: Solution, start: Solution | None, rows: RowSource = None) -> Self:
         """Set the fitted attributes."""
@@ -337,7 +333,7 @@ class Golem(NotebookDisplay, TableEstimator, GraphMatrices, Conveniences):
     def _warned(self, stage: str = "") -> Self:
         """Return the model; warn if the solve ended early."""
         if not self.solution_.status.is_final:
-            warnings.warn(self.solution_.status.value + stage, ConvergenceWarning, stacklevel=4)
+            warn_user(self.solution_.status.value + stage, ConvergenceWarning)
         return self
 
     def check_settings(self) -> tuple[NoiseModel, Order | Adam | LBFGS]:
@@ -362,7 +358,8 @@ class Golem(NotebookDisplay, TableEstimator, GraphMatrices, Conveniences):
         model = copy.copy(self)
         model.set_params(threshold=threshold)
         model.check_settings()
-        model._forget()
+        for name in (*MATRICES, "selection_"):  # made from the earlier threshold, or chosen with it
+            model.__dict__.pop(name, None)
         model._describe()
         return model
 

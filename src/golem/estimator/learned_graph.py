@@ -70,6 +70,13 @@ class LearnedGraph(Edges):
                 return source
         return "structure"
 
+    def directions(self) -> dict[tuple[int, int], Source]:
+        """Return what the direction of each edge (cause, child) rests on; nothing for a graph with a cycle."""
+        if self.undecided is None:
+            return {}
+        ends = zip(self.causes.tolist(), self.children.tolist(), strict=True)
+        return {edge: self.direction_from(k) for k, edge in enumerate(ends)}
+
     @property
     def _sources(self) -> tuple[tuple[Source, BoolVector | None], ...]:
         """The edges of each source other than the structure."""

@@ -61,8 +61,8 @@ def run_search(model: Golem, solver: Order, noise: NoiseModel) -> tuple[Solution
         )
     except SingularCovarianceError:
         if checks_independence(model, solver):
-            require_independent(model.moments_, math.inf, stacklevel=4)  # raises an error that names the columns
+            require_independent(model.moments_, math.inf)  # raises an error that names the columns
         raise
     if checks_independence(model, solver):
-        require_independent(model.moments_, solution.rounding, stacklevel=4)
+        require_independent(model.moments_, solution.rounding)
     return order.restore_solution(solution), start

@@ -33,7 +33,7 @@ _CHOICES = {
 PAPER_THRESHOLD = 0.3
 # Parameters of solvers that follow gradients.
 OF_GRADIENTS = ("lambda_dag", "threshold", "acyclicity", "cycles", "max_iter")
-# Below these numbers of columns a GPU is not faster than a few cores (docs/benchmarks/gpu.md).
+# Below these numbers of columns a GPU is not faster than a few cores (docs/speed.md, docs/benchmarks/gpu.md).
 GPU_FROM = {"order": 1000, "adam": 200}
 
 

@@ -17,6 +17,7 @@ from golem.estimator.golem import Golem
 from golem.estimator.gradient_fit import penalized, recipe_of
 from golem.estimator.settings import checkpoint_path, start_matrix
 from golem.runtime.types import Matrix
+from golem.runtime.user_warnings import warn_user
 from golem.solvers import Adam
 from golem.solvers.paper_recipe import NOISE_MODELS
 
@@ -99,4 +100,4 @@ def _warning_of(number: int) -> Iterator[None]:
     for one in caught:
         message: Any = one.message
         message.table = number
-        warnings.warn(message, stacklevel=4)  # the caller of fit_stacked
+        warn_user(message)

@@ -6,8 +6,8 @@ functions of the table of all rows (`experiment.py`). `engine/` runs them and do
 """
 
 from golem.experiments.engine.runner import Options, Summary, run
-from golem.experiments.engine.task import Grid, Task
 from golem.experiments.experiment import Experiment, Verdict
 from golem.experiments.registry import EXPERIMENTS, load
+from golem.experiments.task import Grid, Task
 
 __all__ = ["EXPERIMENTS", "Experiment", "Grid", "Options", "Summary", "Task", "Verdict", "load", "run"]

@@ -23,9 +23,9 @@ from golem.experiments.analysis.claims import Finding, Judge, finished, judge, v
 from golem.experiments.analysis.line_panels import mark_empty
 from golem.experiments.analysis.styles import BLACK, BLUE, GREEN, GREY, VERMILLION
 from golem.experiments.analysis.tables import column, distinct, done, metric, where
-from golem.experiments.engine.task import Grid, Row, Task
 from golem.experiments.experiment import Experiment, Table
 from golem.experiments.stationary_points import PlaneScore, StationaryPoint, indices, stationary_points
+from golem.experiments.task import Grid, Row, Task
 from golem.model.simulation import random_weights
 from golem.score.likelihood import GaussianEV, GaussianNV, LeastSquares, Likelihood
 from golem.score.objective import PAPER_PENALTIES

@@ -23,9 +23,9 @@ from golem.experiments.analysis.figures import Panels
 from golem.experiments.analysis.inference import MIN_SEEDS, all_hold, is_higher, is_lower, within
 from golem.experiments.analysis.tables import average, distinct, done, interaction, label, metric, paired, where
 from golem.experiments.engine.store import DONE
-from golem.experiments.engine.task import Grid, Row, Task
 from golem.experiments.experiment import Table
 from golem.experiments.learners import Learned, measurements
+from golem.experiments.task import Grid, Row, Task
 from golem.graphs import metrics
 from golem.graphs.dag import is_dag
 from golem.runtime.types import BoolMatrix, Matrix

@@ -29,10 +29,10 @@ from golem.experiments.analysis.figures import Panels
 from golem.experiments.analysis.inference import is_lower, within
 from golem.experiments.analysis.tables import average, contrast, distinct, paired, where
 from golem.experiments.discrete_networks import DiscreteNetwork, read_bif
-from golem.experiments.engine.task import Grid, Row, Task
 from golem.experiments.experiment import Experiment, Table
-from golem.experiments.learners import Learned, build, measurements
+from golem.experiments.learners import Learned, build, measurements, settings
 from golem.experiments.network_files import digest, network_file
+from golem.experiments.task import Grid, Row, Task
 from golem.runtime.messages import counted
 from golem.runtime.types import BoolMatrix
 
@@ -199,5 +199,5 @@ def _prepare(task: Task) -> None:
 
 EXPERIMENT = Experiment(
     "discrete", "Beyond the paper: discrete networks from applications", tuple(CLAIMS), tasks, run, FIGURE,
-    verdicts(CLAIMS), _prepare,
+    verdicts(CLAIMS), _prepare, settings=settings,
 )  # fmt: skip

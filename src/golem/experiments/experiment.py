@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from golem.experiments.engine.task import Grid, Row, Task
+from golem.experiments.task import Grid, Row, Task
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -74,12 +76,18 @@ class Experiment:
         Takes the table and returns a second figure, with all methods, if the first has only those of the paper.
     resumes : callable, optional
         Takes a task and returns whether it keeps checkpoints. If it reaches the time limit, the next run continues it.
+    settings : callable, optional
+        Takes a task and returns the settings of its method that determine the numbers, as JSON values. Rows of other
+        settings are not used again.
 
     Examples
     --------
-    >>> from golem.experiments import load
-    >>> load("sachs").reproduces
+    >>> from golem.experiments import Grid, load
+    >>> sachs = load("sachs")
+    >>> sachs.reproduces
     'Section 5.6'
+    >>> [len(sachs.key(task)) for task in sachs.tasks(Grid(seeds=1, methods=("order",)))]
+    [16, 16, 16, 16, 16]
     """
 
     name: str
@@ -95,3 +103,10 @@ class Experiment:
     has_sizes: bool = True
     all_methods: Callable[[Table], Figure] | None = None
     resumes: Callable[[Task], bool] | None = None
+    settings: Callable[[Task], dict[str, Any]] | None = None
+
+    def key(self, task: Task) -> str:
+        """Return 16 hexadecimal digits of the SHA-256 of all that determines the numbers of a task."""
+        resolved = task.as_dict() | {"settings": {} if self.settings is None else self.settings(task)}
+        text = json.dumps(resolved, sort_keys=True, separators=(",", ":"), allow_nan=False)
+        return hashlib.sha256(text.encode()).hexdigest()[:16]

@@ -28,8 +28,8 @@ from golem.experiments.analysis.comparisons import (
 from golem.experiments.analysis.figures import Panels
 from golem.experiments.analysis.inference import all_hold, is_higher, is_lower, within
 from golem.experiments.analysis.tables import average, contrast, distinct, done, interaction, metric, where
-from golem.experiments.engine.task import Grid, Task
 from golem.experiments.experiment import Table
+from golem.experiments.task import Grid, Task
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

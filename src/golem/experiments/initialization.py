@@ -18,9 +18,9 @@ from golem.experiments.analysis.comparisons import LARGE, MOST, count_pairs
 from golem.experiments.analysis.figures import Panels
 from golem.experiments.analysis.tables import done, metric, where
 from golem.experiments.engine.store import DONE
-from golem.experiments.engine.task import Grid, Row, Task
 from golem.experiments.experiment import Table
 from golem.experiments.learners import Learned, measurements
+from golem.experiments.task import Grid, Row, Task
 from golem.runtime.types import BoolMatrix, Matrix
 
 if TYPE_CHECKING:

@@ -28,9 +28,9 @@ from golem.experiments.analysis.comparisons import VISIBLE, time_ratio
 from golem.experiments.analysis.figures import Panels
 from golem.experiments.analysis.inference import Mean, within
 from golem.experiments.analysis.tables import average, contrast, done, paired, share, where
-from golem.experiments.engine.task import Grid, Row, Task
 from golem.experiments.experiment import Experiment, Table
-from golem.experiments.learners import build
+from golem.experiments.learners import build, settings
+from golem.experiments.task import Grid, Row, Task
 from golem.graphs.edges import Edges
 from golem.graphs.interventional import interventional_reversible
 from golem.graphs.metrics import shd
@@ -275,5 +275,5 @@ def figure(table: Table) -> Figure:
 
 EXPERIMENT = Experiment(
     "interventions", "Beyond the paper: experiments", tuple(CLAIMS), tasks, run, figure, verdicts(CLAIMS),
-    lambda task: prepare(task.method),
+    lambda task: prepare(task.method), settings=settings,
 )  # fmt: skip

@@ -28,7 +28,7 @@ from golem.estimator.direction_evidence import uses_shape
 from golem.estimator.golem import Golem
 from golem.estimator.stacked_fits import fit_stacked
 from golem.experiments.engine.checkpoints import checkpoint_file
-from golem.experiments.engine.task import Row, Value
+from golem.experiments.task import Row, Task, Value
 from golem.graphs import metrics
 from golem.runtime.types import BoolMatrix, Matrix
 from golem.score.objective import PAPER_PENALTIES
@@ -97,12 +97,12 @@ def is_paper_recipe(method: str) -> bool:
     return method.startswith("golem-")
 
 
-def settings(method: str, cell: Mapping[str, Value]) -> dict[str, Any]:
-    """Return all settings of a method that determine its result; empty for methods of other packages."""
-    if method not in METHODS and method not in VARIANTS:
+def settings(task: Task) -> dict[str, Any]:
+    """Return all settings of a task's method that determine its result; empty for methods of other packages."""
+    if task.method not in METHODS and task.method not in VARIANTS:
         return {}
-    values = tuple((name, cell[name]) for name in (*_PARAMETERS, "steps") if name in cell)
-    return _settings(method, METHODS.get(method), values)
+    values = tuple((name, task.cell[name]) for name in (*_PARAMETERS, "steps") if name in task.cell)
+    return _settings(task.method, METHODS.get(task.method), values)
 
 
 _NEWER = {"score_function": "auto", "intervention": "soft", "intercepts": "separate"}

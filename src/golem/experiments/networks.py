@@ -18,10 +18,10 @@ from golem.experiments.analysis.comparisons import means
 from golem.experiments.analysis.figures import Panels
 from golem.experiments.analysis.inference import is_lower, within
 from golem.experiments.analysis.tables import average, contrast, distinct, paired, where
-from golem.experiments.engine.task import Grid, Row, Task
 from golem.experiments.experiment import Table
 from golem.experiments.learners import Learned, is_paper_recipe, measurements
 from golem.experiments.network_files import digest, network_file, read_network
+from golem.experiments.task import Grid, Row, Task
 from golem.runtime.types import BoolMatrix, Matrix
 from golem.score.objective import graph_bic
 

@@ -16,8 +16,8 @@ from golem.experiments.analysis.comparisons import LARGE, MOST, count_pairs, dif
 from golem.experiments.analysis.figures import Panels
 from golem.experiments.analysis.inference import is_lower
 from golem.experiments.analysis.tables import paired, where
-from golem.experiments.engine.task import Grid, Task
 from golem.experiments.experiment import Table
+from golem.experiments.task import Grid, Task
 
 PAPER_METHODS = ("golem-nv", "golem-ev", "notears-l1")
 METHODS = (*PAPER_METHODS, "order-nv", "order-ev", "order")

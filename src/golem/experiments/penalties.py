@@ -35,9 +35,9 @@ from golem.experiments.analysis.tables import (
     most_common_hardware,
     where,
 )
-from golem.experiments.engine.task import Grid, Row, Task
 from golem.experiments.experiment import Table
 from golem.experiments.learners import Learned, measurements
+from golem.experiments.task import Grid, Row, Task
 from golem.graphs.dag import is_dag
 from golem.runtime.types import BoolMatrix, Matrix
 from golem.score.acyclicity import Expm

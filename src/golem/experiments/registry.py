@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import difflib
 import importlib
 
 from golem.experiments.experiment import Experiment
+from golem.runtime.messages import suggestion
 
 # In the order of the paper, followed by those beyond it.
 EXPERIMENTS = (
@@ -48,9 +48,8 @@ def load(name: str) -> Experiment:
         except ModuleNotFoundError as error:
             raise ValueError(f"There is no experiment {name!r}: {error}.") from None
     else:
-        near = difflib.get_close_matches(name, EXPERIMENTS, n=1)
-        hint = f" Did you mean {near[0]!r}?" if near else ""
-        raise ValueError(f"There is no experiment {name!r}.{hint} The experiments are {', '.join(EXPERIMENTS)}.")
+        hint = suggestion(name, EXPERIMENTS, "experiments", len(EXPERIMENTS))
+        raise ValueError(f"There is no experiment {name!r}. {hint}")
     experiment = getattr(module, "EXPERIMENT", None)
     if not isinstance(experiment, Experiment):
         raise ValueError(f"The module {name!r} does not assign an Experiment to the name EXPERIMENT.")

@@ -21,9 +21,9 @@ from golem.experiments.analysis.claims import Finding, Judge, finished
 from golem.experiments.analysis.inference import Mean, within
 from golem.experiments.analysis.styles import EVIDENCE_STYLES
 from golem.experiments.analysis.tables import average, distinct, done, share, where
-from golem.experiments.engine.task import Grid, Row, Task
 from golem.experiments.experiment import Table
 from golem.experiments.learners import Learned, measurements
+from golem.experiments.task import Grid, Row, Task
 from golem.experiments.violations import NOISES, VIOLATIONS, draw_violated
 from golem.runtime.types import BoolMatrix, Matrix
 

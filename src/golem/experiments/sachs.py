@@ -23,8 +23,8 @@ from golem.experiments import sweep
 from golem.experiments.analysis.claims import Finding, Judge, finished, judge
 from golem.experiments.analysis.styles import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, VERMILLION
 from golem.experiments.analysis.tables import distinct, done, where
-from golem.experiments.engine.task import Grid, Task
 from golem.experiments.experiment import Table
+from golem.experiments.task import Grid, Task
 from golem.runtime.types import BoolMatrix, Matrix
 
 if TYPE_CHECKING:

@@ -20,9 +20,9 @@ from golem.experiments.analysis.figures import Panels
 from golem.experiments.analysis.inference import MIN_SEEDS, Mean, is_higher, mean, within
 from golem.experiments.analysis.tables import average, contrast, distinct, done, paired, timed_alone, where
 from golem.experiments.engine.store import DONE, TIMEOUT
-from golem.experiments.engine.task import Grid, Row, Task
 from golem.experiments.experiment import Table
 from golem.experiments.learners import Learned, measurements
+from golem.experiments.task import Grid, Row, Task
 from golem.runtime.messages import counted
 from golem.runtime.types import BoolMatrix, Matrix
 

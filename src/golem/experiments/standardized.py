@@ -16,8 +16,8 @@ from golem.experiments.analysis.claims import Finding, finished, judge, lower
 from golem.experiments.analysis.figures import Panels
 from golem.experiments.analysis.inference import Mean, is_higher, within
 from golem.experiments.analysis.tables import contrast, where
-from golem.experiments.engine.task import Grid, Task
 from golem.experiments.experiment import Table
+from golem.experiments.task import Grid, Task
 
 BY_UNITS = ("golem-ev", "golem-nv", "notears-l1", "order-ev", "sort-regress-var")
 SCALE_FREE = ("order-nv", "fgs", "fgs-bic", "pc", "sort-regress-r2")

@@ -22,7 +22,7 @@ from golem.experiments.attainable import (
     support_family,
     tangent_rank,
 )
-from golem.experiments.engine.task import Row
+from golem.experiments.task import Row
 from golem.graphs.dag import cpdag, is_dag
 from golem.model.linear_sem import LinearSEM
 from golem.model.simulation import random_weights

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 from golem.comparison.other_packages import CATEGORY_PACKAGES, OTHER_PACKAGES
 from golem.comparison.registry import prepare
 from golem.experiments.analysis.claims import Judge, verdicts
-from golem.experiments.engine.task import Grid, Row, Task
 from golem.experiments.experiment import Experiment, Table
-from golem.experiments.learners import Learned, is_paper_recipe, learn, learn_batch, measurements
+from golem.experiments.learners import Learned, is_paper_recipe, learn, learn_batch, measurements, settings
+from golem.experiments.task import Grid, Row, Task
 from golem.model.simulation import Simulation, simulate
 from golem.runtime.types import BoolMatrix, Matrix
 
@@ -132,4 +132,4 @@ def experiment(
         return is_paper_recipe(task.method)
 
     parts = (tasks, run, figure, verdicts(claims), prepare_task, shape, run_batch, has_sizes, all_methods, resumes)
-    return Experiment(name, reproduces, tuple(claims), *parts)
+    return Experiment(name, reproduces, tuple(claims), *parts, settings)

@@ -25,9 +25,9 @@ from golem.experiments.analysis.claims import Finding, finished, judge, verdicts
 from golem.experiments.analysis.styles import BLACK, BLUE, GREY, ORANGE, VERMILLION
 from golem.experiments.analysis.tables import column, distinct, done, where
 from golem.experiments.attainable import ATTAINED, dags_up_to_relabelling
-from golem.experiments.engine.task import Grid, Row, Task
 from golem.experiments.experiment import Experiment, Table
 from golem.experiments.statements import check_appendix_a, check_equal_variances, check_lemma, check_theorems
+from golem.experiments.task import Grid, Row, Task
 from golem.model.linear_sem import LinearSEM
 from golem.model.simulation import random_weights
 from golem.runtime.types import BoolMatrix

@@ -17,8 +17,8 @@ from golem.experiments.analysis.comparisons import better, difference, means
 from golem.experiments.analysis.figures import Panels
 from golem.experiments.analysis.inference import within
 from golem.experiments.analysis.tables import average, distinct, label, metric
-from golem.experiments.engine.task import Grid, Task
 from golem.experiments.experiment import Table
+from golem.experiments.task import Grid, Task
 
 SCALES = (0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
 PAPER_METHODS = ("golem-ev", "notears-l1")

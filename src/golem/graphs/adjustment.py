@@ -38,12 +38,12 @@ def adjustment_set(adjacency: BoolMatrix, cause: int, effect: int, kind: Adjustm
     [[0, 3], [0], [0]]
     """
     if kind not in get_args(AdjustmentKind):
-        raise ValueError(f"kind must be one of {', '.join(map(repr, get_args(AdjustmentKind)))}; got {kind!r}")
+        raise ValueError(f"kind must be one of {', '.join(map(repr, get_args(AdjustmentKind)))}; got {kind!r}.")
     if cause == effect:
-        raise ValueError("cause and effect are the same variable; name two")
+        raise ValueError("Cause and effect are the same variable. Name two.")
     below = _reached(adjacency, [cause])
     if not below[effect]:
-        raise ValueError("no directed path leads from the cause to the effect, so the total effect is 0")
+        raise ValueError("No directed path leads from the cause to the effect, so the total effect is 0.")
     if kind == "parents":
         return np.nonzero(adjacency[:, cause])[0].tolist()
     between = below & _reached(adjacency.T, [effect])

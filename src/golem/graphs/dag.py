@@ -21,9 +21,9 @@ def as_adjacency(matrix: ArrayLike) -> BoolMatrix:
     """Return a matrix of edges or weights as a boolean matrix; refuse one that is not square or contains NaN."""
     array = np.asarray(matrix)
     if array.ndim != 2 or array.shape[0] != array.shape[1]:
-        raise ValueError(f"a graph must be a square matrix of edges or weights; got shape {array.shape}")
+        raise ValueError(f"A graph must be a square matrix of edges or weights; got shape {array.shape}.")
     if array.dtype.kind == "f" and np.isnan(array).any():
-        raise ValueError("the matrix of a graph contains NaN; set absent edges to 0")
+        raise ValueError("The matrix of a graph contains NaN. Set absent edges to 0.")
     return np.asarray(array != 0, dtype=bool)
 
 
@@ -140,15 +140,5 @@ def member_of_class(pdag: BoolMatrix) -> BoolMatrix:
     """
     parents = Pdag.from_matrix(np.asarray(pdag, dtype=bool)).extension()
     if parents is None:
-        raise ValueError("the graph is not a CPDAG: directing its undirected edges makes a cycle or a new collider")
+        raise ValueError("The graph is not a CPDAG: directing its undirected edges makes a cycle or a new collider.")
     return bits_to_columns(parents)
-
-
-def meek_closure(pdag: BoolMatrix) -> BoolMatrix:
-    """Direct every undirected edge whose direction follows from the others (Meek 1995, rules 1 to 4).
-
-    Where knowledge directs some edges of a CPDAG, this directs the edges that follow from them.
-    """
-    graph = Pdag.from_matrix(np.asarray(pdag, dtype=bool))
-    graph.close(fourth=True)
-    return graph.matrix()

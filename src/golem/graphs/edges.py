@@ -73,7 +73,7 @@ class Edges:
                 if unplaced_parents[child] == 0:
                     heapq.heappush(ready, rank[child])
         if len(order) < self.d:
-            raise ValueError("the graph has a directed cycle, so its nodes have no topological order")
+            raise ValueError("The graph has a directed cycle, so its nodes have no topological order.")
         return np.array(order, dtype=np.intp)
 
     def find_reversible(self) -> BoolVector:

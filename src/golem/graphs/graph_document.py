@@ -221,7 +221,7 @@ class GraphDocument(msgspec.Struct, kw_only=True):
         """Refuse references to variables that do not exist, and columns of variables of another length."""
         d, known = len(self.names), set(self.names)
         if not all(0 <= i < d and 0 <= j < d for i, j, _ in self.raw_weights or ()):
-            raise ValueError(f"raw_weights must refer to variables by numbers from 0 to {d - 1}")
+            raise ValueError(f"raw_weights must refer to variables by numbers from 0 to {d - 1}.")
         coefficients = [(one.source, one.target) for one in self.coefficients or ()]
         consensus = (None if self.bootstrap is None else self.bootstrap.consensus) or []
         if unknown := [
@@ -230,10 +230,17 @@ class GraphDocument(msgspec.Struct, kw_only=True):
             for name in ends
             if name not in known
         ]:
-            raise ValueError(f"an edge has the end {quoted(unknown[:1])}, which is not a node")
+            raise ValueError(f"An edge has the end {quoted(unknown[:1])}, which is not a node.")
         for name in ("r2", "noise_variances", "intercepts", "variables"):
             if len(getattr(self, name) or self.names) != d:
-                raise ValueError(f"{name} must have {counted(d, 'number')}, one per name")
+                raise ValueError(f"{name} must have {counted(d, 'number')}, one per name.")
+
+    @property
+    def rows(self) -> int | None:
+        """Number of rows that were used; EM uses all rows, and n is the number of complete rows that are as precise."""
+        missing = self.missing or {}
+        read = missing.get("rows_read")
+        return read if missing.get("method") == "em" and isinstance(read, int) else self.n
 
     @classmethod
     def of_graph(cls, graph: NamedGraph) -> GraphDocument:
@@ -297,17 +304,17 @@ def parse_json(text: str | bytes) -> Any:
 def document_of(content: Any) -> GraphDocument:
     """Return the document of parsed JSON; raise a ValueError, with the key, if a value has the wrong type."""
     if not isinstance(content, dict):
-        raise ValueError("a graph document must be a JSON object")
+        raise ValueError("A graph document must be a JSON object.")
     version = content.get("format_version", 1)
     if not isinstance(version, int) or version > FORMAT_VERSION:
-        raise ValueError(f"this version of golem cannot read format version {reprlib.repr(version)}; update golem")
+        raise ValueError(f"This version of golem cannot read format version {reprlib.repr(version)}. Update golem.")
     try:
         return msgspec.convert(content if version == FORMAT_VERSION else _upgraded(content), GraphDocument)
     except msgspec.ValidationError as error:
         value, at, key = str(error).rpartition(" - at ")  # the value can be as long as the file
         raise ValueError(f"{value[:100]}{at}{key[:100]}" if at else str(error)[:200]) from None
     except (LookupError, TypeError, AttributeError):
-        raise ValueError("a value of the document, which has format version 1, has the wrong type") from None
+        raise ValueError("A value of the document, which has format version 1, has the wrong type.") from None
 
 
 def sparse(matrix: ArrayLike) -> list[tuple[int, int, float]]:
@@ -321,7 +328,7 @@ def _upgraded(content: dict[str, Any]) -> dict[str, Any]:
     """Turn the matrices of version 1 into lists of edges."""
     names = content.get("names")
     if not isinstance(names, list) or "weights" not in content:
-        raise ValueError("a graph needs `names` and `weights`, or `names`, `edge_table` and format_version 2")
+        raise ValueError("A graph needs `names` and `weights`, or `names`, `edge_table` and format_version 2.")
     weights = weight_matrix(content["weights"], names)
     weighted = bool(content.get("weighted", True))
     rows: dict[tuple[Any, Any], EdgeRow] = {
@@ -347,5 +354,5 @@ def _upgraded(content: dict[str, Any]) -> dict[str, Any]:
 def _ends(row: Any) -> tuple[Any, Any]:
     """Return the source and target of an edge."""
     if not isinstance(row, dict) or not isinstance(row.get("source"), str) or not isinstance(row.get("target"), str):
-        raise ValueError("every edge needs a source and a target")
+        raise ValueError("Every edge needs a source and a target.")
     return row["source"], row["target"]

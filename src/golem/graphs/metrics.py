@@ -241,27 +241,27 @@ def as_truth(graph: ArrayLike, names: Sequence[str] | None = None) -> BoolMatrix
     --------
     >>> as_truth([[0, 1], [1, 0]], ["a", "b"])
     Traceback (most recent call last):
-    ValueError: the truth must be a directed acyclic graph but has a cycle: 'a' -> 'b' -> 'a'
+    ValueError: The truth must be a directed acyclic graph but has a cycle: 'a' -> 'b' -> 'a'.
     """
     T = as_adjacency(graph)
     if cycle := find_cycle(T):
-        raise ValueError(f"the truth must be a directed acyclic graph but has a cycle: {cycle_text(cycle, names)}")
+        raise ValueError(f"The truth must be a directed acyclic graph but has a cycle: {cycle_text(cycle, names)}.")
     return T
 
 
-def as_estimate(graph: ArrayLike, names: Sequence[str] | None = None, called: str = "the estimate") -> BoolMatrix:
+def as_estimate(graph: ArrayLike, names: Sequence[str] | None = None, called: str = "The estimate") -> BoolMatrix:
     """Return the adjacency matrix of an estimated graph; refuse an edge from a variable to itself.
 
     Examples
     --------
     >>> as_estimate([[0, 1], [0, 1]], ["a", "b"])
     Traceback (most recent call last):
-    ValueError: the estimate has an edge from a variable to itself, 'b' -> 'b'; remove it
+    ValueError: The estimate has an edge from a variable to itself, 'b' -> 'b'. Remove it.
     """
     E = as_adjacency(graph)
     if E.diagonal().any():
         loop = cycle_text([int(E.diagonal().argmax())], names)
-        raise ValueError(f"{called} has an edge from a variable to itself, {loop}; remove it")
+        raise ValueError(f"{called} has an edge from a variable to itself, {loop}. Remove it.")
     return E
 
 
@@ -270,11 +270,11 @@ def _pair(truth: Any, estimate: Any) -> tuple[BoolMatrix, BoolMatrix]:
     if hasattr(truth, "reindex") and hasattr(estimate, "reindex"):
         for label, other in ((truth.index, estimate.index), (truth.columns, estimate.columns)):
             if set(label) != set(other):
-                raise ValueError(f"the truth has the labels {list(label)}, but the estimate has {list(other)}")
+                raise ValueError(f"The truth has the labels {list(label)}, but the estimate has {list(other)}.")
         estimate = estimate.loc[truth.index, truth.columns]
     T, E = as_truth(truth), as_estimate(estimate)
     if T.shape != E.shape:
-        raise ValueError(f"truth and estimate must have the same nodes; got shapes {T.shape} and {E.shape}")
+        raise ValueError(f"Truth and estimate must have the same nodes; got shapes {T.shape} and {E.shape}.")
     return T, E
 
 

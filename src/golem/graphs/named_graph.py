@@ -72,7 +72,7 @@ class NamedGraph:
 
     def __post_init__(self) -> None:
         if not np.isfinite(self.weights).all():
-            raise ValueError("the weights contain infinite values or NaN; every weight must be a finite number")
+            raise ValueError("The weights contain infinite values or NaN. Every weight must be a finite number.")
 
     @classmethod
     def from_weights(cls, weights: Matrix, names: tuple[str, ...]) -> NamedGraph:
@@ -154,7 +154,7 @@ class NamedGraph:
         """
         known = set(names)
         if missing := [name for name in self.names if name not in known]:
-            raise ValueError(f"the graph's variables {quoted(missing)} are not among {quoted(names)}")
+            raise ValueError(f"The graph's variables {quoted(missing)} are not among {quoted(names)}.")
         index = positions(self.names, names)
         weights = _no_weights(len(names))
         weights[np.ix_(index, index)] = np.where(self.adjacency & (self.weights == 0), 1.0, self.weights)
@@ -199,19 +199,19 @@ def numbered_edges(
     lacking: list[tuple[str, str]] = []
     for source, target, attributes in edges:
         if unknown := [name for name in (source, target) if name not in where]:
-            raise ValueError(f"an edge has the end {quoted(unknown)}, which is not a node")
+            raise ValueError(f"An edge has the end {quoted(unknown)}, which is not a node.")
         if (where[source], where[target]) in found:
-            raise ValueError(f"the edge from {source!r} to {target!r} appears twice")
+            raise ValueError(f"The edge from {source!r} to {target!r} appears twice.")
         if not _is_given(given := attributes.get("weight")):
             lacking += [] if _is_given(attributes.get(STRENGTH)) else [(source, target)]
         elif not np.isfinite(_number(given)):
             raise ValueError(
-                f"the weight {reprlib.repr(given)} of the edge from {source!r} to {target!r} is not a finite number"
+                f"The weight {reprlib.repr(given)} of the edge from {source!r} to {target!r} is not a finite number."
             )
         found[where[source], where[target]] = attributes
     if lacking and any(_is_given(attributes.get("weight")) for attributes in found.values()):
         source, target = lacking[0]
-        raise ValueError(f"the edge from {source!r} to {target!r} has no weight; give one to all edges or to none")
+        raise ValueError(f"The edge from {source!r} to {target!r} has no weight. Give one to all edges or to none.")
     return found
 
 
@@ -225,17 +225,17 @@ def _no_weights(d: int) -> Matrix:
 def weight_matrix(rows: Any, names: Sequence[Any], what: str = "the weights") -> Matrix:
     """Return the square matrix over the names that a list of rows holds, as numbers or as text."""
     if not isinstance(rows, list) or len(rows) != len(names):
-        raise ValueError(f"{what} must have {counted(len(names), 'row')}, one per name")
+        raise ValueError(f"{what.capitalize()} must have {counted(len(names), 'row')}, one per name.")
     weights = np.empty((len(names), len(names)))
     for i, row in enumerate(rows):
         if not isinstance(row, list) or len(row) != len(names):
             raise ValueError(
-                f"row {quoted([names[i]])} of {what} must have {counted(len(names), 'number')}, one per name"
+                f"Row {quoted([names[i]])} of {what} must have {counted(len(names), 'number')}, one per name."
             )
         try:
             weights[i] = row
         except (TypeError, ValueError, OverflowError):
-            raise ValueError(f"row {quoted([names[i]])} of {what} has a value that is not a finite number") from None
+            raise ValueError(f"Row {quoted([names[i]])} of {what} has a value that is not a finite number.") from None
     return weights
 
 

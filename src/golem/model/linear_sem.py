@@ -124,10 +124,12 @@ class LinearSEM(LinearEquations):
 
         Entry [i, j] is the change of the mean of x_j when x_i is set one unit higher. The diagonal is 1.
         """
-        return np.asarray(np.linalg.inv(np.eye(self.d) - self.weights))
+        return total_effects(self.weights)
 
     def total_effect(self, cause: str | int, effect: str | int) -> float:
         """Return the change of the mean of `effect` when `cause` is set one unit higher; both by name or number.
+
+        In a fitted model, an effect along an undecided edge holds only if the direction shown is right (docs/model.md).
 
         Examples
         --------
@@ -322,3 +324,24 @@ class LinearSEM(LinearEquations):
         moments = self._moments(data)
         k = int(self.adjacency.sum()) + (1 if equal_variances else self.d) + self.d
         return -2 * self.log_likelihood(moments) + k * float(np.log(moments.n))
+
+
+def total_effects(B: Matrix) -> Matrix:
+    """Return the total effects (I - B)^-1 of all pairs, shape (d, d); that of a variable on itself is 1.
+
+    Weights of NaN belong to edges with a category at one of their ends. Effects along such edges are NaN.
+
+    Examples
+    --------
+    >>> total_effects(np.array([[0, 2.0, 0, 0], [0, 0, 3.0, np.nan], [0, 0, 0, 0], [0, 0, 0, 0]]))
+    array([[ 1.,  2.,  6., nan],
+           [ 0.,  1.,  3., nan],
+           [ 0.,  0.,  1.,  0.],
+           [ 0.,  0.,  0.,  1.]])
+    """
+    unknown = np.isnan(B)
+    effects = np.linalg.inv(np.eye(len(B)) - np.where(unknown, 0.0, B))
+    if unknown.any():
+        reaches = np.linalg.inv(np.eye(len(B)) - (B != 0) / len(B)) > 0
+        effects[reaches @ unknown @ reaches] = np.nan
+    return np.asarray(effects)

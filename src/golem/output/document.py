@@ -14,6 +14,7 @@ from golem.assessment.diagnostics import Diagnosis
 from golem.assessment.diagnostics.edges import listed_drop_losses
 from golem.assessment.next_experiment import next_experiment
 from golem.assessment.selection import Selection
+from golem.data.missing import Missing
 from golem.data.table_summary import TableSummary
 from golem.estimator.golem import Golem
 from golem.estimator.learned_graph import LearnedGraph, has_categories
@@ -59,8 +60,8 @@ _MOST_EXPERIMENTS = 20
 class Edge:
     """One edge of a fitted model; the last six fields are None without a bootstrap.
 
-    An edge with a category at one of its ends has no weight. `edge_strength`, the log-likelihood that an edge gains, is
-    known for tables with categories.
+    An edge with a category at one of its ends has no weight. `edge_strength`, how much the deviance
+    rises without the edge, is known for tables with categories.
     `standard_error` is that of least squares with the graph as given; None if the weights are not least squares.
     `direction_from` is what the direction rests on, a key of `DIRECTIONS`; None if the graph has a cycle. Its strength
     and p-value (`direction_error_rate`) are those of `golem.directions.decisions.EdgeRecord`.
@@ -169,21 +170,26 @@ def list_edges(model: Golem, bootstrap: Bootstrap | None = None) -> list[Edge]:
     losses = np.full(len(graph), np.nan) if graph.reversible is None else listed_drop_losses(model)
     standardized = graph.weights * scale[graph.causes] / scale[graph.children]
     errors = weight_errors(model, graph)
-    records = {(one.source, one.target): one[3:] for one in getattr(model, "edges_", ())}
-    sizes = model.category_fit_.strengths(graph) if has_categories(model) else np.abs(standardized)
+    by_ends = {(one.source, one.target): one for one in getattr(model, "edges_", ())}
+    records = [by_ends.get((names[i], names[j])) for i, j in zip(graph.causes, graph.children, strict=True)]
+    strengths = np.array([None if one is None else one.edge_strength for one in records], dtype=float)
+    sizes = strengths if has_categories(model) else np.abs(standardized)
     found = []
     for k in np.lexsort((graph.children, graph.causes, -sizes)).tolist():
-        i, j = int(graph.causes[k]), int(graph.children[k])
+        i, j, record = int(graph.causes[k]), int(graph.children[k]), records[k]
         edge = Edge(
-            names[i],
-            names[j],
-            _number(graph.weights[k]),
-            _number(standardized[k]),
-            _number(errors[k]),
-            bool(undecided[k]),
-            bool(by_variance[k]),
-            _number(losses[k]),
-            *records.get((names[i], names[j]), (None, None, None, None)),
+            source=names[i],
+            target=names[j],
+            weight=_number(graph.weights[k]),
+            standardized_weight=_number(standardized[k]),
+            standard_error=_number(errors[k]),
+            undecided=bool(undecided[k]),
+            by_variance=bool(by_variance[k]),
+            drop_loss=_number(losses[k]),
+            direction_from=None if record is None else record.direction_from,
+            direction_strength=None if record is None else record.strength,
+            direction_error_rate=None if record is None else record.error_rate,
+            edge_strength=_number(strengths[k]),
         )
         found.append(edge if bootstrap is None else dataclasses.replace(edge, **_confidence(bootstrap, i, j)))
     return found
@@ -226,7 +232,7 @@ def describe(model: Golem, supplement: Supplement | None = None) -> GraphDocumen
     solution, moments, recorded = model.solution_, model.moments_, settings(model)
     sem, categories = getattr(model, "sem_", None), has_categories(model)
     gaps = model.missing_
-    missing = None if gaps is None else dataclasses.asdict(gaps) | {"sentence": gaps.sentence}
+    missing = None if gaps is None else dataclasses.asdict(gaps) | {"sentence": _missing_sentence(gaps, diagnosis)}
     noise_variances, intercepts = _parameters(model)
     graph, raw = model.graph_, solution.raw
     same = isinstance(raw, Regressions) or np.array_equal(raw, model.weights_)
@@ -276,6 +282,12 @@ def describe(model: Golem, supplement: Supplement | None = None) -> GraphDocumen
         raw_weights=None if same else sparse(raw),
         trace=_trace(solution.trace),
     )
+
+
+def _missing_sentence(gaps: Missing, diagnosis: Diagnosis | None) -> str:
+    """Return what was done about missing values, also in the checks."""
+    checks = diagnosis is not None and gaps.method == "em" and gaps.cells
+    return f"{gaps.sentence}{' Checks that need rows leave out those with missing values.' if checks else ''}"
 
 
 def _parameters(model: Golem) -> tuple[list[float | None] | None, list[float | None] | None]:

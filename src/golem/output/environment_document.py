@@ -6,7 +6,7 @@ import numpy as np
 
 from golem.estimator.golem import Golem
 from golem.estimator.learned_graph import LearnedGraph, has_categories
-from golem.graphs.graph_document import EnvironmentRecord
+from golem.graphs.graph_document import EnvironmentRecord, GraphDocument
 from golem.runtime.types import Vector
 from golem.score.regression import Regressions, regress_edges, standard_errors
 from golem.solvers.order.environment_score import environment_standard_errors
@@ -16,6 +16,10 @@ _MOST_SHIFTS = 5
 # Shifts below this many standard deviations are not listed, except those of targets.
 _LEAST_SHIFT = 0.1
 FREE_NOISE = "With environments, every variable has its own noise variance."
+_SOFT_WEIGHTS = (
+    "A weight describes the environments that do not change the effect. If it is near 0, the edge may act only in "
+    "those that do."
+)
 
 
 def environment_records(model: Golem) -> list[EnvironmentRecord] | None:
@@ -36,6 +40,13 @@ def environment_records(model: Golem) -> list[EnvironmentRecord] | None:
             )
         )
     return records
+
+
+def note_on_weights(document: GraphDocument) -> str:
+    """Return what weights describe if an effect depends on its causes in other ways where a soft intervention is."""
+    is_soft = (document.settings or {}).get("intervention") == "soft"
+    changed = {name for one in document.environments or () for name in one.targets}
+    return _SOFT_WEIGHTS if is_soft and any(edge["target"] in changed for edge in document.edge_table) else ""
 
 
 def data_fingerprint(model: Golem) -> str:

@@ -15,6 +15,7 @@ from golem.runtime.messages import counted
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+    from matplotlib.path import Path
 
     from golem.assessment.consistency import Consistency
     from golem.assessment.selection import Selection
@@ -23,14 +24,16 @@ if TYPE_CHECKING:
 
 # Blue and orange are safe for colour blindness, and differ in lightness in grey print.
 POSITIVE, NEGATIVE = "#2166ac", "#d6701c"
-# The lines of directions, as in the report; others are solid.
+# The lines of directions; others are solid. A diamond in the middle marks knowledge, because yet another pattern of
+# dashes would look solid on short edges and undecided on long ones.
 LINES: dict[str, tuple[str, Any]] = {
     "none": ("direction undecided", (0, (4, 2))),
     "variances": ("direction from variances only", (0, (1, 1))),
     "shape": ("direction from the shape of the noise", (0, (6, 1.5, 1, 1.5))),
-    "knowledge": ("direction from knowledge", (0, (12, 1.3))),
+    "knowledge": ("direction from knowledge", "solid"),
     "interventions": ("direction from interventions", (0, (5, 1.5, 1, 1.5, 1, 1.5))),
 }
+_MARKERS = {"knowledge": "D"}
 NODE_FILL, NODE_EDGE, TEXT = "#f4f1ea", "#5b5b5b", "#1d1d1d"
 LARGEST_DRAWN_GRAPH, MOST_DRAWN_EDGES = 60, 500
 # The p-values of a check that get a label, and the smallest that is drawn.
@@ -63,8 +66,8 @@ def plot_model(model: Golem, ax: Axes | Figure | None = None) -> Axes:
 def plot_graph(model: Golem, ax: Axes | Figure | None = None, title: str | None = None) -> Axes:
     """Draw the learned graph in layers, causes above effects.
 
-    The width of an arrow shows the size of its standardized weight, its colour the sign. An undecided edge is dashed;
-    the legend explains other lines, such as that of an edge that only the noise variances direct. In a table with
+    The width of an arrow shows the size of its standardized weight, its colour the sign. An undecided edge is dashed,
+    and an edge that knowledge directs has a diamond; the legend explains other lines. In a table with
     categories, the width shows the edge strength, categories have square boxes, and their edges, which have no sign,
     are grey.
 
@@ -92,7 +95,7 @@ def plot_graph(model: Golem, ax: Axes | Figure | None = None, title: str | None 
     sizes, weights = _sizes(model), model.weights_
     largest = max(float(sizes.max(initial=0)), 1e-300)
     squares = [variable.is_category for variable in getattr(model, "variables_", ())] or [False] * len(names)
-    sources = _sources(model)
+    sources = model.graph_.directions() if hasattr(model, "graph_") else {}  # baselines do not say
 
     for (x, y), name, square in zip(layout.positions, names, squares, strict=True):
         box = f"{'square' if square else 'round'},pad=0.35"
@@ -101,12 +104,15 @@ def plot_graph(model: Golem, ax: Axes | Figure | None = None, title: str | None 
             bbox={"boxstyle": box, "facecolor": NODE_FILL, "edgecolor": NODE_EDGE},
         )  # fmt: skip
     for (i, j), points in edge_curves(layout, widths, adjacency, node_height=18).items():
-        codes = [Path.MOVETO] + [Path.CURVE4] * (len(points) - 1)
+        curve = Path(points * [1, -1], [Path.MOVETO] + [Path.CURVE4] * (len(points) - 1))
+        color = POSITIVE if weights[i, j] >= 0 else NEGATIVE if weights[i, j] < 0 else NODE_EDGE
+        width = 0.8 + 2.6 * sizes[i, j] / largest
+        if sources.get((i, j)) in _MARKERS:
+            marker = _MARKERS[sources[i, j]]
+            ax.plot(*_middle(curve), marker=marker, markersize=4.5 + width / 2, color=color, zorder=2)
         ax.add_patch(
             FancyArrowPatch(
-                path=Path(points * [1, -1], codes), arrowstyle="-|>",
-                mutation_scale=11, linewidth=0.8 + 2.6 * sizes[i, j] / largest,
-                color=POSITIVE if weights[i, j] >= 0 else NEGATIVE if weights[i, j] < 0 else NODE_EDGE,
+                path=curve, arrowstyle="-|>", mutation_scale=11, linewidth=width, color=color,
                 linestyle=LINES[sources[i, j]][1] if sources.get((i, j)) in LINES else "solid",
                 alpha=0.9, zorder=2, capstyle="butt", joinstyle="miter",
             )
@@ -120,33 +126,37 @@ def plot_graph(model: Golem, ax: Axes | Figure | None = None, title: str | None 
     return ax
 
 
-def _sources(model: Golem) -> dict[tuple[int, int], str]:
-    """Return what the direction of each edge rests on; nothing for a graph with a cycle."""
-    graph = getattr(model, "graph_", None)
-    if graph is None or graph.undecided is None:
-        return {}
-    ends = zip(graph.causes.tolist(), graph.children.tolist(), strict=True)
-    return {edge: graph.direction_from(k) for k, edge in enumerate(ends)}
+def _middle(curve: Path) -> tuple[float, float]:
+    """Return the point in the middle of the length of a curve."""
+    points = np.asarray(curve.to_polygons(closed_only=False)[0])
+    lengths = np.concatenate([[0.0], np.hypot(*np.diff(points, axis=0).T).cumsum()])
+    x, y = (float(np.interp(lengths[-1] / 2, lengths, values)) for values in points.T)
+    return x, y
 
 
 def _explain_lines(ax: Axes, squares: list[bool], sources: set[str]) -> None:
     """Write the legend of a graph: the colours and the kinds of lines that it has."""
     from matplotlib.lines import Line2D
 
-    keys: list[tuple[str, str, Any]] = []
+    keys: list[tuple[str, str, Any, str | None]] = []
     if not all(squares):
-        keys += [(POSITIVE, "positive", "solid"), (NEGATIVE, "negative", "solid")]
+        keys += [(POSITIVE, "positive", "solid", None), (NEGATIVE, "negative", "solid", None)]
     if any(squares):
-        keys.append((NODE_EDGE, "with a category", "solid"))
-    keys += [(NODE_EDGE, label, style) for source, (label, style) in LINES.items() if source in sources]
-    handles = [Line2D([], [], color=color, label=label, linestyle=style) for color, label, style in keys]
+        keys.append((NODE_EDGE, "with a category", "solid", None))
+    keys += [
+        (NODE_EDGE, label, style, _MARKERS.get(source)) for source, (label, style) in LINES.items() if source in sources
+    ]
+    handles = [
+        Line2D([], [], color=color, label=label, linestyle=style, marker=marker, markersize=5)
+        for color, label, style, marker in keys
+    ]
     ax.legend(handles=handles, loc="upper center", bbox_to_anchor=(0.5, 0.0), ncols=2, frameon=False, fontsize=9)
 
 
 def _sizes(model: Golem) -> Matrix:
     """Return what the widths of the arrows show, (d, d): standardized weights or, with categories, edge strengths."""
     if has_categories(model):
-        # The log-likelihood grows with the square of a correlation.
+        # The deviance grows with the square of a correlation.
         return model.graph_.matrix(np.sqrt(np.maximum(model.category_fit_.strengths(model.graph_), 0)))
     scale = np.sqrt(model.moments_.variances)
     return np.abs(model.weights_ * scale[:, None] / scale[None, :])
@@ -232,7 +242,7 @@ def plot_path(selection: Selection, ax: Axes | Figure | None = None) -> Axes:
     """Draw the score and the number of edges by penalty, and mark the choice.
 
     There is one line per DAG penalty and threshold. The bars of a cross-validation are the standard errors of the
-    differences from the best score.
+    differences from the best score, which therefore has none.
 
     Examples
     --------
@@ -273,7 +283,10 @@ def plot_path(selection: Selection, ax: Axes | Figure | None = None) -> Axes:
     ax.set_xlabel(units if penalty == "edge_penalty" else "weight of the l1 norm")
     way, score_name = {
         "bic": ("information criterion", "criterion (lower is better)"),
-        "cv": ("cross-validation", "mean held-out log-likelihood per row"),
+        "cv": (
+            "cross-validation",
+            "mean held-out log-likelihood per row\n(bars: standard error of the difference from the best)",
+        ),
         "stability": ("stability", "agreement of halves with all rows"),
     }[selection.method]
     ax.set_ylabel(score_name, color=POSITIVE)

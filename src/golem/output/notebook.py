@@ -28,8 +28,8 @@ def model_html(model: Golem, supplement: Supplement | None = None) -> str:
     supplement = supplement or Supplement()
     edges = list_edges(model, supplement.bootstrap)
     undecided = sum(edge.undecided for edge in edges)
-    d, n = model.graph_.d, model.moments_.n
-    size = f"{counted(len(edges), 'edge')} among {counted(d, 'variable')}, from {counted(n, 'row')}"
+    d, rows = model.graph_.d, model.moments_.rows
+    size = f"{counted(len(edges), 'edge')} among {counted(d, 'variable')}, from {counted(rows, 'row')}"
     findings = supplement.diagnosis
     parts = [
         paragraph(f"{size}; {undecided} undecided" if undecided else size, strong=True),
@@ -58,13 +58,14 @@ def _edge_table(edges: list[Edge]) -> str:
     """Return the strongest edges as a table."""
     has_bootstrap = any(edge.adjacency_frequency is not None for edge in edges)
     categories = any(edge.edge_strength is not None for edge in edges)
-    columns = ["source", "target", "weight", "strength" if categories else "standardized", "direction"]
+    sizes = ["strength", "loss of score"] if categories else ["standardized"]
+    columns = ["source", "target", "weight", *sizes, "direction"]
     columns += ["connected", "this direction"] if has_bootstrap else []
     rows: list[list[Cell]] = []
     for edge in edges[:MOST_ROWS]:
         direction = DIRECTIONS.get(edge.direction_from or "", "") or "by structure"
-        size = edge.edge_strength if categories else edge.standardized_weight
-        row: list[Cell] = [edge.source, edge.target, edge.weight, size, direction]
+        numbers = (edge.edge_strength, edge.drop_loss) if categories else (edge.standardized_weight,)
+        row: list[Cell] = [edge.source, edge.target, edge.weight, *numbers, direction]
         rows.append(row + ([edge.adjacency_frequency, edge.direction_frequency] if has_bootstrap else []))
     left = len(edges) - len(rows)
     return html_table(columns, rows, f"and {left} weaker; golem.output.list_edges(model) has all" if left else "")

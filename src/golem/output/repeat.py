@@ -77,9 +77,9 @@ class Run:
         """Read graph.json; raise a ValueError if the file is not one, or has no settings."""
         document = read_graph_document(path)
         if document.settings is None:
-            raise ValueError(f"{path} contains no settings. Use the graph.json that golem fit wrote")
+            raise ValueError(f"{path} contains no settings. Use the graph.json that golem fit wrote.")
         if document.variables is None and not document.graph().weighted:
-            raise ValueError(f"{path} contains edges without weights. Use the graph.json that golem fit wrote")
+            raise ValueError(f"{path} contains edges without weights. Use the graph.json that golem fit wrote.")
         return cls(Path(path), document)
 
     def model(self) -> Golem:
@@ -103,9 +103,9 @@ class Run:
     def paths(self) -> list[str]:
         """Find the files that were read, from the folder of that run, from here, or next to the record."""
         if not self.data.paths:
-            raise ValueError(f"{self.path} does not record which files were read. Name the files")
+            raise ValueError(f"{self.path} does not record which files were read. Name the files.")
         if "-" in self.data.paths:
-            raise ValueError(f"{self.path}: the table came from standard input. Pipe it in again, and name it -")
+            raise ValueError(f"{self.path}: The table came from standard input. Pipe it in again, and name it '-'.")
         return [self._found(path) for path in self.data.paths]
 
     def _found(self, path: str) -> str:
@@ -117,7 +117,7 @@ class Run:
             if os.path.exists(place) or (glob.has_magic(place) and glob.glob(place, recursive=True)):
                 return place
         tried = ", ".join(dict.fromkeys(places))
-        raise ValueError(f"{self.path}: the data {path} were not found (tried {tried}). Name the files as well")
+        raise ValueError(f"{self.path}: The data {path} were not found (tried {tried}). Name the files as well.")
 
     @property
     def resamples(self) -> int | None:

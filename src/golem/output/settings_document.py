@@ -52,14 +52,14 @@ def model_from(values: Mapping[str, Any]) -> Golem:
     known = Golem().get_params()
     unknown = [name for name in values if name not in known or name == "callback"]
     if unknown:
-        raise ValueError(f"Unknown settings {quoted(unknown)}: golem {__version__} does not have them")
+        raise ValueError(f"Unknown settings {quoted(unknown)}: golem {__version__} does not have them.")
     parameters = {name: _restored(value) for name, value in values.items()}
     if isinstance(parameters.get("random_state"), str):
-        raise ValueError("The run cannot be repeated: its seed was a Generator, whose state is not recorded")
+        raise ValueError("The run cannot be repeated: its seed was a Generator, whose state is not recorded.")
     if isinstance(parameters.get("init"), list):
         parameters["init"] = np.array(parameters["init"])
         if parameters["init"].dtype.kind not in "biuf":
-            raise ValueError("The start 'init' must contain only numbers")
+            raise ValueError("The start 'init' must contain only numbers.")
     if parameters.get("knowledge") is not None:
         parameters["knowledge"] = Knowledge.named(**parameters["knowledge"])
     return Golem(**parameters)
@@ -83,14 +83,14 @@ def _restored(value: Any) -> Any:
         return value
     name = str(value["type"])
     if name not in _TYPES:
-        raise ValueError(f"Unknown type {name!r} in the settings: golem {__version__} does not have it")
+        raise ValueError(f"Unknown type {name!r} in the settings: golem {__version__} does not have it.")
     unknown = value.keys() - {"type", *(field.name for field in dataclasses.fields(_TYPES[name]))}
     try:
         if unknown:
             raise msgspec.ValidationError(f"unknown {quoted(sorted(unknown))}")
         return msgspec.convert(value, _TYPES[name])
     except msgspec.ValidationError as error:
-        raise ValueError(f"The settings of {name!r} are damaged or from another version of golem ({error})") from None
+        raise ValueError(f"The settings of {name!r} are damaged or from another version of golem ({error}).") from None
 
 
 def versions() -> dict[str, str]:

@@ -165,7 +165,7 @@ class ChildProcess:
             elif message != _GONE:
                 return json.loads(message)
             elif self._closed:
-                raise RuntimeError("the child process was closed")
+                raise RuntimeError("The child process was closed.")
             else:
                 raise CrashError(child.ending(), seconds)
 
@@ -173,7 +173,7 @@ class ChildProcess:
         """Return the running child; start one if there is none."""
         with self._starting:
             if self._closed:
-                raise RuntimeError("the child process was closed")
+                raise RuntimeError("The child process was closed.")
             if self._child is None or self._child.process.poll() is not None:
                 self._stop()
                 self._child = self._start()

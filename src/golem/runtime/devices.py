@@ -52,7 +52,7 @@ class Placement:
             return torch.asarray(array, dtype=getattr(torch, self.dtype), device=torch.device(self.device))
         except (RuntimeError, AssertionError) as error:
             reason = str(error).splitlines()[0]
-            raise ValueError(f"PyTorch cannot use device={self.device!r} here ({reason}); use device='cpu'") from None
+            raise ValueError(f"PyTorch cannot use device={self.device!r} here ({reason}). Use device='cpu'.") from None
 
     @property
     def free_memory(self) -> float:
@@ -78,8 +78,8 @@ class Placement:
             return imported_torch()
         except ImportError:
             raise ValueError(
-                f"device={self.device!r} needs PyTorch; install it with pip install 'golem-dag[gpu]', or use "
-                "device='cpu'"
+                f"device={self.device!r} needs PyTorch. Install it with pip install 'golem-dag[gpu]', or use "
+                "device='cpu'."
             ) from None
 
 

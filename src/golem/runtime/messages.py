@@ -81,8 +81,8 @@ def nearest(name: str, known: Sequence[str]) -> str | None:
     return folded[near[0]] if len(near) == 1 else None
 
 
-def suggestion(name: str, known: Sequence[str], what: str) -> str:
-    """Suggest the known name that is most like an unknown one, or list the known names.
+def suggestion(name: str, known: Sequence[str], what: str, most: int = 8) -> str:
+    """Suggest the known name that is most like an unknown one, or list the known names, at most `most` of them.
 
     Examples
     --------
@@ -92,4 +92,4 @@ def suggestion(name: str, known: Sequence[str], what: str) -> str:
     "The columns are 'age', 'income'."
     """
     near = nearest(name, known)
-    return f"The {what} are {quoted(known)}." if near is None else f"Did you mean {near!r}?"
+    return f"The {what} are {quoted(known, most)}." if near is None else f"Did you mean {near!r}?"

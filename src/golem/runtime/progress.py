@@ -12,8 +12,8 @@ from golem.runtime.option_words import for_files
 Counter = Callable[[int, int], None]
 
 
-class Progress:
-    """Progress that shows nothing; the command line shows bars (`golem.cli.progress_bars`)."""
+class ProgressDisplay:
+    """A display of progress that shows nothing; the command line shows bars (`golem.cli.progress_bars`)."""
 
     def note(self, sentence: str) -> None:
         """Report a sentence that the user may want to know."""

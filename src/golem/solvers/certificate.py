@@ -35,7 +35,7 @@ class Certificate:
     start_score: float
 
 
-def certify(objective: Objective, start: Matrix, tolerance: float = 1e-6) -> Certificate:
+def certify_objective(objective: Objective, start: Matrix, tolerance: float = 1e-6) -> Certificate:
     """Descend from a start to a stationary point by L-BFGS and Newton's method in turns."""
     B = start
     for _ in range(_MOST_DESCENTS):

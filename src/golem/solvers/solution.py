@@ -36,14 +36,14 @@ class Status(Enum):
     ACYCLIC = "Converged: the weights are acyclic within the tolerance."
     COMPLETED = "Completed: all planned steps were taken."
     EXACT = "Completed: no graph has a lower score (exact search)."
-    GRID = "Completed: exact searches under several assumptions about the noise variances; the best graph was kept."
+    GRID = "Completed: exact search for each noise model that was tried. A better graph may exist for another one."
     AGREED = "Completed: independent starts of the search reached the same score."
     SEARCHED = "Completed: the search finished, but a better graph may exist."
     MAX_ITER = "Stopped: the iteration limit was reached before the tolerance. Increase max_iter."
     STALLED = "Stopped: no further step lowers the score, and the tolerance was not reached."
     NON_FINITE = "Stopped: further steps make the score infinite or undefined. The last finite weights are returned."
-    TIME_LIMIT = "Stopped: the time limit was reached. The weights at that time are returned."
-    INTERRUPTED = "Interrupted: the weights at that time are returned."
+    TIME_LIMIT = "Stopped: the time limit was reached. The result so far is returned."
+    INTERRUPTED = "Interrupted: the result so far is returned."
 
     @property
     def is_final(self) -> bool:
@@ -112,7 +112,8 @@ class Solution:
     terms : mapping of str to float
         The terms of the objective at the weights (see `Objective.terms`); arrays for a stack.
     trace : tuple of TracePoint
-        The terms at earlier iterations.
+        The terms at earlier iterations and at the end. A search over orders records only the score on the way; with
+        noise="auto", that of the search with the chosen noise model, if there was one.
     iterations : int
         Number of steps (Adam), iterations (L-BFGS) or perturbations (Order).
     seconds : float

@@ -38,7 +38,8 @@ from golem.output.repeat import Repeat
 from golem.output.result_files import RESULT_FILES
 from golem.runtime.files import require_writable
 from golem.runtime.messages import quoted
-from golem.runtime.progress import Progress
+from golem.runtime.parameters import suggests_parameters
+from golem.runtime.progress import ProgressDisplay
 from golem.solvers.certificate import Certificate
 from golem.workflow.inputs import naming, require_kept, title_of
 from golem.workflow.steps import SILENT, assess, choose, learn, was_interrupted, write
@@ -100,6 +101,7 @@ class FitResult:
         return self.supplement.diagnosis
 
 
+@suggests_parameters(Golem)
 def fit_file(
     data: str | Path | Sequence[str | Path],
     output: str | Path,
@@ -127,7 +129,7 @@ def fit_file(
     scheduler: str | None = None,
     checkpoint: str | Path | None = None,
     random_state: int = 0,
-    progress: Progress = SILENT,
+    progress: ProgressDisplay = SILENT,
 ) -> FitResult:
     r"""Learn a graph from a table in files, check it, and write the results into a folder.
 
@@ -175,7 +177,7 @@ def fit_file(
         `Golem.fit`.
     random_state : int
         Random seed of the selection and the bootstrap.
-    progress : Progress
+    progress : ProgressDisplay
         Receives the progress of long work; silent by default.
 
     Raises
@@ -197,18 +199,7 @@ def fit_file(
         raise ValueError(f"The model must be a Golem; got {type(model).__name__}. Instead of a GolemCV, use select=...")
     model = Golem() if model is None else clone(model)  # the fit changes it
     paths, folder = list(map(str, listed(data))), Path(output)
-    reading = Reading(
-        None if columns is None else listed(columns),
-        listed(drop),
-        header,
-        [str(marker) for marker in listed(na)],
-        listed(categorical),
-        listed(numeric),
-        covariance,
-        rows,
-        environment,
-        environments,
-    )
+    reading = Reading(columns, drop, header, na, categorical, numeric, covariance, rows, environment, environments)
     known = read_targets(targets) if isinstance(targets, str | Path) else targets
     search = None if select is None else GolemCV(model, select, random_state=random_state)
     _require_consistent(model, search, bootstrap, certificate, folder, known is not None)
@@ -301,7 +292,7 @@ def _require_rows(source: Source, scheduler: str | None) -> None:
         )
 
 
-def _shown_summary(source: Source, progress: Progress) -> TableSummary | None:
+def _shown_summary(source: Source, progress: ProgressDisplay) -> TableSummary | None:
     """Show the summary of a table, and return it."""
     table = source.summary
     if table is not None:
@@ -330,7 +321,7 @@ def _add_edges(
     require: Sequence[str],
     columns: Sequence[str],
     all_columns: Sequence[str],
-    progress: Progress,
+    progress: ProgressDisplay,
 ) -> None:
     """Add forbidden and required edges to the knowledge of the model, and check that all names are columns.
 
@@ -349,7 +340,7 @@ def _add_edges(
     check_knowledge(known, columns)
 
 
-def _scatters(model: Golem, source: Source, progress: Progress) -> list[EdgeScatter]:
+def _scatters(model: Golem, source: Source, progress: ProgressDisplay) -> list[EdgeScatter]:
     """Return a scatter plot per edge, or none, with a note."""
     if has_categories(model):
         progress.note("There are no scatter plots (scatter=True), because the table has categories.")

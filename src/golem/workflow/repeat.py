@@ -8,7 +8,7 @@ from pathlib import Path
 
 from golem.data.table_source import Reading
 from golem.output.repeat import Run
-from golem.runtime.progress import Progress
+from golem.runtime.progress import ProgressDisplay
 from golem.workflow.fit import FitResult, fit_file
 from golem.workflow.steps import SILENT
 
@@ -24,7 +24,7 @@ def repeat_fit(
     scatter: bool = False,
     scheduler: str | None = None,
     checkpoint: str | Path | None = None,
-    progress: Progress = SILENT,
+    progress: ProgressDisplay = SILENT,
 ) -> FitResult:
     """Repeat the run of a graph.json with its settings, on its files or on others, and compare.
 

@@ -28,24 +28,23 @@ from golem.output.result_files import RESULT_FILES, path_text, save_document, sa
 from golem.runtime.files import write_text
 from golem.runtime.interrupts import holding_interrupts, keep
 from golem.runtime.messages import counted
-from golem.runtime.progress import Progress
+from golem.runtime.progress import ProgressDisplay
 from golem.runtime.result_folder import result_folder
 from golem.runtime.types import Matrix
-from golem.solvers import Progress as SolverProgress
-from golem.solvers import Status
+from golem.solvers import Progress, Status
 from golem.solvers.order.exact_order import LARGEST_EXACT
 from golem.solvers.order.local_search import compile_local_search
 from golem.solvers.order.solver import compile_search
 from golem.solvers.paper_recipe import NOISE_MODELS
 
-SILENT = Progress()
+SILENT = ProgressDisplay()
 
 
 def choose(
     search: GolemCV,
     model: Golem,
     data: Moments | Environments | Sample | EnvironmentSample,
-    progress: Progress = SILENT,
+    progress: ProgressDisplay = SILENT,
 ) -> Selection:
     """Choose the penalties, and set them in the model."""
     local = isinstance(data, Environments | EnvironmentSample)
@@ -60,7 +59,7 @@ def choose(
 def learn(
     model: Golem,
     moments: Moments | Environments,
-    progress: Progress = SILENT,
+    progress: ProgressDisplay = SILENT,
     checkpoint: str | Path | None = None,
     rows: RowSource = None,
 ) -> None:
@@ -70,7 +69,7 @@ def learn(
     with progress.solving() as show:
         listeners = [listener for listener in (show, before) if listener is not None]
 
-        def call_all(state: SolverProgress) -> None:
+        def call_all(state: Progress) -> None:
             for listener in listeners:
                 listener(state)
 
@@ -81,7 +80,7 @@ def learn(
             model.set_params(callback=before)
 
 
-def compile_kernels(model: Golem, d: int, progress: Progress = SILENT, local: bool = False) -> None:
+def compile_kernels(model: Golem, d: int, progress: ProgressDisplay = SILENT, local: bool = False) -> None:
     """Compile the search before the first fit, so that the progress shows it; `local`: that of local scores."""
     if not is_counted(model):
         return
@@ -102,7 +101,7 @@ def assess(
     replicates: int | None,
     checks: bool,
     seed: int,
-    progress: Progress,
+    progress: ProgressDisplay,
 ) -> tuple[Supplement, str | None]:
     """Bootstrap and check the graph, up to Ctrl-C; return the results, and what is left if it came, for `write`."""
     if was_interrupted(model):
@@ -116,7 +115,7 @@ def assess(
             return supplement, f"The graph and {counted(0 if found is None else found.replicates, 'replicate')} are"
     if checks:
         try:
-            checked = check(model, lambda: source.few_rows, progress)
+            checked = check(model, lambda: source.checked_rows, progress)
         except KeyboardInterrupt:
             return supplement, "The graph, without the checks, is"
         if checked is not None and supplement.bootstrap is not None:
@@ -126,10 +125,10 @@ def assess(
     return supplement, None
 
 
-def check(model: Golem, rows: Callable[[], Matrix | None], progress: Progress = SILENT) -> Diagnosis | None:
+def check(model: Golem, rows: Callable[[], Matrix | None], progress: ProgressDisplay = SILENT) -> Diagnosis | None:
     """Check the graph; return None if it has a cycle.
 
-    `rows` returns the rows for the checks that need them, or None if they do not fit into memory.
+    `rows` returns the rows for the checks that need them, or a sample; None if there are none that fit into memory.
     """
     if not (hasattr(model, "sem_") or has_categories(model)):
         return None
@@ -148,7 +147,7 @@ def resample(
     replicates: int,
     seed: int,
     output: Path,
-    progress: Progress,
+    progress: ProgressDisplay,
 ) -> Bootstrap | None:
     """Bootstrap with progress; return None if Ctrl-C ended it before the first replicate."""
     try:

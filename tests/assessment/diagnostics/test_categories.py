@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 
 from golem import Golem, Knowledge, diagnose
+from golem.assessment.diagnostics.categories import _rows
 
 
 def drawn(n=400, seed=0):
@@ -24,6 +25,21 @@ def test_checks_that_apply_are_made_and_the_others_are_named():
     assert "linearity" in found["numbers-only"].finding
     assert "equal-variances" not in levels
     assert diagnose(Golem().fit(table)).at("warning") == []
+
+
+def test_rows_must_have_the_types_and_levels_of_the_model():
+    table = drawn()
+    model = Golem().fit(table)
+    renamed = table.replace({"flag": {"yes": "Y", "no": "N"}, "kind": {"c": "d"}})
+    with pytest.raises(ValueError, match=r"the model does not have: 'kind' \('d'\), 'flag' \('Y', 'N'\)\. "):
+        diagnose(model, renamed)
+    with pytest.raises(ValueError, match="Column 'flag' is a number in X, but a category in the model"):
+        diagnose(model, table.assign(flag=np.arange(400.0)))
+    # A part of the rows can lack levels, and another level can be the most frequent.
+    levels = model.variables_[0].levels
+    part = table[table["kind"] == levels[2]], table[table["kind"] == levels[0]][:9]
+    part = pd.concat(part).iloc[:, ::-1]
+    np.testing.assert_array_equal(_rows(part, model)[:, 0], [levels.index(level) for level in part["kind"]])
 
 
 @pytest.mark.parametrize("columns", [["kind", "first", "flag", "group"], ["kind", "flag", "group"]])
@@ -60,10 +76,31 @@ def test_a_category_that_was_cut_from_a_number_is_named():
     table = aged(300)
     found = diagnose(Golem().fit(table), table)["determined"]
     assert found.level == "warning"
-    assert "1 variable is determined by others: 'group' by 'age'." in found.finding
-    assert "X.drop(columns=['group'])" in found.remedy
+    assert "determine categories whose levels are separate ranges: 'group' by 'age'." in found.finding
+    assert "Drop categories that were cut from a number, e.g. X.drop(columns=['group'])." in found.remedy
     two = table.assign(senior=table["age"] > 50)
-    assert "'group' by 'age', 'senior' by 'age'." in diagnose(Golem().fit(two), two)["determined"].finding
+    found = diagnose(Golem().fit(two), two)["determined"]
+    assert "'group' by 'age', 'senior' by 'age'." in found.finding
+    assert "X.drop(columns=['group', 'senior'])" in found.remedy  # not the age
+
+
+def test_well_separated_groups_are_determined_in_this_table_only():
+    rng = np.random.default_rng(0)
+    dose = rng.choice(["low", "high"], 200)
+    level = 12 * (dose == "high") + rng.normal(size=200)
+    table = pd.DataFrame({"dose": dose, "level": level, "effect": level + 3 * rng.normal(size=200)})
+    found = diagnose(Golem().fit(table), table)["determined"]
+    assert found.level == "warning"  # the edge to 'effect' can come from either of the two
+    assert found.finding.startswith("In this table, numbers determine categories")
+    assert "'dose' by 'level'." in found.finding
+    assert "Keep those that were observed on their own" in found.remedy
+
+
+def test_what_a_category_and_what_a_number_determine_are_listed_apart():
+    table = aged(300).assign(half=lambda table: np.where(table["group"] == "old", "B", "A"))
+    found = diagnose(Golem().fit(table), table)["determined"]
+    assert "1 variable is determined by others: 'half' by 'group'." in found.finding
+    assert "separate ranges: 'group' by 'age'." in found.finding
 
 
 @pytest.mark.filterwarnings("ignore:'group' .* fewer than 5 rows")
@@ -101,6 +138,26 @@ def test_a_category_that_several_determine_is_named(score, dependence):
         assert "effect" not in found.finding
         assert "directions of edges between these variables are not reliable" in found.finding
         assert "X.drop(columns=['c'])" in found.remedy
+
+
+@pytest.mark.parametrize(
+    ("added", "drop"),
+    [
+        (lambda t: {"copy": t["a"], "again": t["a"]}, ["copy", "again"]),
+        (lambda t: {"copy": t["a"], "e": np.where((t["a"] == "1") & (t["d"] == "y"), "1", "0")}, ["copy", "e"]),
+        (lambda t: {"x": t["d"] == "x", "y": t["d"] == "y"}, ["d"]),
+        (lambda t: {"city": t["a"] + t["d"]}, ["city"]),
+        (lambda t: {"total": t["first"] + t["second"]}, ["total"]),
+    ],
+)
+def test_dropping_the_columns_that_are_named_ends_the_warning(added, drop):
+    rng = np.random.default_rng(1)
+    a, d = rng.integers(2, size=300).astype(str), rng.choice(["x", "y", "z"], 300)
+    table = pd.DataFrame({"a": a, "d": d, "first": rng.normal(size=300), "second": rng.normal(size=300)})
+    table = table.assign(**added(table))
+    assert f"X.drop(columns={drop})" in diagnose(Golem().fit(table), table)["determined"].remedy
+    rest = table.drop(columns=drop)
+    assert diagnose(Golem().fit(rest), rest)["determined"].level == "ok"
 
 
 def test_scores_that_count_rows_need_no_table_to_find_what_several_determine():

@@ -40,6 +40,22 @@ def test_a_dense_graph_is_called_so(d, parents, n, level):
     assert ("select=" in finding.remedy) == (level != "ok")
 
 
+def test_an_empty_graph_is_explained_if_the_penalty_has_another_unit():
+    X = simulate(5, 300, "ER1", random_state=3).data
+    finding = find_density(Golem("ev", lambda_sparsity=11.5).fit(X))
+    assert finding.level == "note"
+    assert "For 300 rows, lambda_sparsity=11.5 is a penalty of 6900 per edge" in finding.finding
+    assert "the default, is 8.92" in finding.finding  # log 300 + 2 log 5
+    assert "use lambda_sparsity=0.0192 (11.5 / 2n)" in finding.remedy
+    assert Golem("ev", lambda_sparsity=0.0192).fit(X).adjacency_.any()
+    noise = np.random.default_rng(0).normal(size=(300, 3))
+    for penalty in ("mbic", 0.05):
+        assert find_density(Golem("ev", lambda_sparsity=penalty).fit(noise)).level == "ok"
+    empty = Golem("ev", "lbfgs", lambda_sparsity=9.0).fit(noise)
+    assert not empty.adjacency_.any()
+    assert find_density(empty).level == "ok"  # the weight of the l1 norm
+
+
 def test_a_weight_outside_its_interval_is_explained():
     X = simulate(5, 300, "ER1", random_state=3).data
     model = Golem("ev").fit(X)

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import numpy as np
-import pandas as pd
 import pytest
 from scipy import stats
 
 from golem import Golem
-from golem.assessment.diagnostics.dependence import _ranks, dependence, find_dependence, find_repetition
+from golem.assessment.diagnostics.dependence import _ranks, dependence, find_dependence
+from golem.data.moments import Moments
 from golem.diagnostics import diagnose
 from golem.output.document import Supplement, describe
+from golem.output.notebook import model_html
 
 NAMES = tuple("abcd")
 
@@ -21,6 +22,10 @@ def series(rng, a, n, d):
     for t in range(1, n):
         X[t] = a * X[t - 1] + np.sqrt(1 - a * a) * X[t]
     return X
+
+
+def checked(names, X):
+    return find_dependence(names, X, Moments.from_rows(X))
 
 
 def test_the_effective_number_of_rows_is_that_of_independent_rows_with_equal_precision(rng):
@@ -50,17 +55,17 @@ def test_independent_rows_raise_no_alarm(n):
     for seed in range(40):
         X = np.random.default_rng(seed).standard_t(2, size=(n, 8))  # outliers do not matter either
         X[: n // 10] *= 1 if seed % 2 else 0.999
-        assert find_dependence(tuple("abcdefgh"), X)[0].level == "ok"
+        assert checked(tuple("abcdefgh"), X)[0].level == "ok"
 
 
 def test_sorting_by_a_column_does_not_make_rows_dependent(rng):
     X = rng.normal(size=(500, 4)) @ np.triu(np.ones((4, 4)))
     X = X[np.argsort(X[:, 1])]
-    assert find_dependence(NAMES, X) == find_dependence(NAMES, X[::-1])
-    assert find_dependence(NAMES, X)[0].level == "ok"
+    assert checked(NAMES, X) == checked(NAMES, X[::-1])
+    assert checked(NAMES, X)[0].level == "ok"
     # Rows in order of time stay dependent.
     time = np.column_stack([np.arange(500.0), series(rng, 0.8, 500, 3)])
-    assert find_dependence(NAMES, time)[0].level == "warning"
+    assert checked(NAMES, time)[0].level == "warning"
 
 
 def test_dependence_is_the_first_finding_and_the_document_says_that_confidence_is_overstated(rng):
@@ -78,31 +83,41 @@ def test_dependence_is_the_first_finding_and_the_document_says_that_confidence_i
     assert (document.confidence_overstated, document.effective_rows) == (False, None)
 
 
+def test_with_missing_values_all_messages_count_the_rows_in_the_same_way(rng):
+    X = series(rng, 0.8, 400, 4)
+    share = dependence(NAMES, X[:300]).effective_rows / 300
+    X[300:, 0] = np.nan
+    model = Golem(missing="em").fit(X)
+    found = diagnose(model, X)
+    # The harmonic mean over 3 pairs of columns with 300 rows and 3 pairs with 400 rows.
+    assert model.moments_.n == round(6 / (3 / 300 + 3 / 400)) == 343
+    assert found.effective_rows == round(343 * share)
+    sentence = f"The 400 rows carry as much information as about {found.effective_rows} independent ones."
+    assert sentence in found["dependent-rows"].finding
+    assert found["rows"].finding == "There are 400 rows (about as precise as 343 complete ones) for 4 columns."
+    assert "for 400 rows (about as precise as 343 complete ones):" in found["density"].finding
+    supplement = Supplement(diagnosis=found)
+    document = describe(model, supplement)
+    assert document.rows == 400
+    assert "343 complete rows. Checks that need rows leave out those" in document.missing["sentence"]
+    assert ", from 400 rows" in model_html(model, supplement)
+    dropped = Golem(missing="drop").fit(X)
+    assert diagnose(dropped, X)["rows"].finding == "There are 300 rows for 4 columns."
+
+
+def test_shuffling_is_not_the_remedy(rng):
+    finding, _ = checked(NAMES, series(rng, 0.8, 300, 4))
+    assert "the rank autocorrelation of" in finding.finding
+    assert "Shuffling hides the dependence and does not repair it." in finding.remedy
+
+
 def test_a_weak_dependence_is_only_noted(rng):
-    finding, rows = find_dependence(NAMES, series(rng, 0.12, 5000, 4))
+    finding, rows = checked(NAMES, series(rng, 0.12, 5000, 4))
     assert finding.level == "note"
     assert "too narrow" not in finding.finding
     assert rows is None
-    assert find_dependence(NAMES, rng.normal(size=(20, 4))) == (None, None)
-    assert find_dependence(("a",), rng.normal(size=(50, 1))) == (None, None)
-
-
-def test_repeated_rows_of_categories_are_found_in_any_order(rng):
-    table = pd.DataFrame(rng.choice(["no", "yes"], size=(300, 4)), columns=NAMES)
-    for repeated in (table.loc[table.index.repeat(5)], pd.concat([table] * 2).sample(frac=1, random_state=0)):
-        for data in (repeated, None):  # discrete scores keep the codes
-            found = diagnose(Golem(score_function="bdeu").fit(repeated), data)
-            assert found.effective_rows == 300
-            assert found["dependent-rows"].level == "warning"
-            assert f"a multiple of {len(repeated) // 300} rows" in found["dependent-rows"].finding
-    for other in (table, table.sort_values(list(NAMES)), pd.concat([table, table, table[:1]])):
-        found = diagnose(Golem().fit(other), other)
-        assert (found["dependent-rows"].level, found.effective_rows) == ("ok", None)
-
-
-def test_few_combinations_can_be_in_multiples_of_rows_by_accident(rng):
-    codes = rng.integers(0, 2, size=(2000, 200, 2))
-    assert sum(find_repetition(table)[1] is not None for table in codes) <= 6
+    assert checked(NAMES, rng.normal(size=(20, 4))) == (None, None)
+    assert checked(("a",), rng.normal(size=(50, 1))) == (None, None)
 
 
 def test_ranks_are_those_of_scipy():

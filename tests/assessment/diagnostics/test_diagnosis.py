@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import numpy as np
 import pandas as pd
@@ -88,6 +89,11 @@ def test_a_close_noise_choice_is_told_only_with_an_arrow_that_changes(seed):
     assert (finding.level == "note") == any(changed.values())
     if finding.level == "note":
         assert any(arrow in finding.finding for arrows in changed.values() for arrow in arrows)
+        behind = float(re.search(r"deviance is ([\d.]+) higher", finding.finding)[1])
+        words = (
+            "about as likely" if behind < 2 else "less likely (" if behind < 6 else "much less likely but not excluded"
+        )
+        assert f"which is {words}" in finding.finding
 
 
 def test_columns_are_matched_by_name_and_left_untouched(frame):
@@ -156,3 +162,30 @@ def test_a_cyclic_graph_is_refused():
 
 def test_the_examples_of_the_page_run(run_page):
     assert run_page("diagnostics.md") > 10
+
+
+def test_a_sample_of_the_rows_is_named(rng):
+    X = rng.normal(size=(400, 3))
+    model = Golem().fit(X)
+    assert diagnose(model, X[:150])["sample"].finding.startswith(
+        "The checks that need rows used a sample of 150 of 400"
+    )
+    holes = X.copy()
+    holes[:100, 0] = np.nan
+    for missing in ("drop", "em"):
+        model = Golem(missing=missing).fit(holes)
+        assert "sample" not in {finding.name for finding in diagnose(model, holes).findings}
+        assert "150 of 300 complete rows" in diagnose(model, holes[:250])["sample"].finding
+
+
+def test_a_sample_of_a_table_with_categories_is_named_if_all_rows_are_not_there(rng):
+    table = pd.DataFrame(
+        {"x": rng.normal(size=300), "kind": rng.choice(["a", "b"], 300), "b": rng.choice(["c", "d"], 300)}
+    )
+    assert "120 of 300" in diagnose(Golem().fit(table), table[:120])["sample"].finding
+    kinds = pd.concat(
+        [table[["kind", "b"]].assign(c=rng.choice(["e", "f", "g"], 300), d=rng.choice(["h", "i"], 300))] * 2
+    )
+    found = diagnose(Golem(score_function="bdeu").fit(kinds), kinds[:200])
+    assert found.effective_rows == 300
+    assert "sample" not in {finding.name for finding in found.findings}

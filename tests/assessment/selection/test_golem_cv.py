@@ -13,6 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from golem import DataWarning, Golem, GolemCV, Knowledge, Moments
+from golem.assessment.selection import Selection
 from golem.score.sparsity import L0
 from golem.simulate import simulate
 from golem.solvers import LBFGS, Status
@@ -44,6 +45,16 @@ def test_a_criterion_buys_no_crowd_of_edges_where_the_likelihood_has_no_bound():
             model = GolemCV(select="bic").fit(noise)
         assert model.adjacency_.sum() <= 12
         assert any(row["edges"] > 20 for row in model.path_)
+
+
+def test_a_choice_at_an_end_of_the_path_is_noted():
+    path = [{"lambda_sparsity": value} for value in (0.04, 0.02, 0.01)]
+    notes = [Selection("cv", {"lambda_sparsity": row["lambda_sparsity"]}, path).note for row in path]
+    assert "highest penalty of the path" in notes[0]
+    assert "lambda_sparsity=0.08" in notes[0]
+    assert notes[1] == ""
+    assert "lowest penalty of the path" in notes[2]
+    assert Selection("cv", path[0], path[:1]).note == ""
 
 
 def test_nothing_of_an_earlier_fit_stays(drawn):
@@ -192,18 +203,20 @@ def test_thresholds_share_the_solve(drawn):
     assert model.best_params_["threshold"] in (0.1, 0.3, 0.5, "lr")
 
 
-def test_frequencies_are_those_of_a_plain_loop(drawn):
+@pytest.mark.parametrize("noise", ["ev", "nv"])
+def test_frequencies_are_those_of_a_plain_loop(noise, drawn):
     penalty, n = 0.02, 199
     data = drawn.data[:n]  # an odd row is left out of every pair
-    model = GolemCV(Golem("ev"), "stability", lambda_sparsity=[penalty], pairs=5, stable=0.7, random_state=9).fit(data)
+    model = GolemCV(Golem(noise), "stability", lambda_sparsity=[penalty], pairs=5, stable=0.7, random_state=9).fit(data)
     rng, joined, directed = np.random.default_rng(9), np.zeros((8, 8)), np.zeros((8, 8))
     for _ in range(5):
         shuffled = rng.permutation(n)
         for half in (shuffled[:99], shuffled[99:198]):
-            graph = Golem("ev", lambda_sparsity=penalty * n / 99).fit(data[half]).adjacency_
+            one = Golem(noise, lambda_sparsity=penalty * n / 99, shape="off").fit(data[half])
+            graph, undecided = one.adjacency_, one.undecided_
             for i in range(8):
                 for j in range(8):
-                    directed[i, j] += graph[i, j]
+                    directed[i, j] += 0.5 if undecided[i, j] or undecided[j, i] else graph[i, j]
                     joined[i, j] += graph[i, j] or graph[j, i]
     np.testing.assert_allclose(model.adjacency_frequency_, joined / 10)
     np.testing.assert_allclose(model.direction_frequency_, directed / 10)

@@ -1,6 +1,7 @@
 """Categories in files: types, levels and moments, however the files are cut."""
 
 import gzip
+import warnings
 
 import numpy as np
 import pandas as pd
@@ -97,7 +98,8 @@ def test_missing_categories_are_counted_and_dropped(tmp_path):
 def test_text_below_the_first_lines_is_found(tmp_path):
     table = frame().assign(code=lambda t: t["visits"].astype(str))
     table.loc[200:210, "code"] = "9a"
-    assert_same(moments_from_file(written(table, tmp_path / "a.csv")), CodedTable.read(table).moments())
+    with pytest.warns(DataWarning, match="'9a' in 11 of 300 rows"):
+        assert_same(moments_from_file(written(table, tmp_path / "a.csv")), CodedTable.read(table).moments())
 
 
 @pytest.mark.parametrize(
@@ -118,6 +120,42 @@ def test_what_is_no_category_is_named(tmp_path, cells, message):
     path = written(frame().assign(new=cells), tmp_path / "a.csv")
     with pytest.raises(ValueError, match=message):
         moments_from_file(path)
+
+
+@pytest.mark.parametrize("text", [["unknown"] * 40, ["n.d."], ["<1"] * 5])
+def test_codes_with_text_can_be_declared_as_categories(tmp_path, text):
+    table = frame().assign(new=[*text, *("123"[k % 3] for k in range(300 - len(text)))])
+    path = written(table, tmp_path / "a.csv")
+    with pytest.raises(ValueError, match=r"If 'new' is a category, use categorical=\['new'\]\.$"):
+        moments_from_file(path)
+    with pytest.raises(ValueError, match=r"If 'new' is a category, use X\.astype\({'new': 'category'}\)\.$"):
+        CodedTable.read(table)
+    with warnings.catch_warnings(action="ignore"):  # of a level with one row
+        assert text[0] in moments_from_file(path, categorical=["new"]).coding.variables[-1].levels
+        assert text[0] in CodedTable.read(table.astype({"new": "category"})).coding.variables[-1].levels
+
+
+@pytest.mark.parametrize(
+    "cells",
+    [["unknown"] * 40 + ["1.5"] * 260, ["1,234", "new"] + ["7"] * 298, ["12 %"] * 300],
+)
+def test_other_numbers_are_not_to_become_categories(tmp_path, cells):
+    path = written(frame().assign(new=cells), tmp_path / "a.csv")
+    with pytest.raises(ValueError, match="'new'") as error:
+        moments_from_file(path)
+    assert "is a category" not in str(error.value)
+
+
+def test_codes_that_were_categories_stay_categories_in_parquet(tmp_path):
+    table = frame().astype({"visits": "category"})
+    table.to_parquet(tmp_path / "a.parquet", row_group_size=70)
+    found = moments_from_file(tmp_path / "a.parquet")
+    assert_same(found, CodedTable.read(table).moments())
+    numbers = moments_from_file(tmp_path / "a.parquet", numeric=["visits"]).coding.variables[-1]
+    assert not numbers.is_category
+    read = pq.read_table(tmp_path / "a.parquet")
+    pq.write_table(read, tmp_path / "b.parquet", store_schema=False)  # as other programs do
+    assert not moments_from_file(tmp_path / "b.parquet").coding.variables[-1].is_category
 
 
 def test_types_can_be_chosen(tmp_path):

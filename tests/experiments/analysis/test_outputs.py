@@ -23,7 +23,7 @@ def no_png(monkeypatch):
 
 
 def table_of(tasks):
-    return [flat({"key": task.key} | row_of(task, "done", "", MEASURED, 0.0, **ABOUT)) for task in tasks]
+    return [flat({"key": IDENTIFIABLE.key(task)} | row_of(task, "done", "", MEASURED, 0.0, **ABOUT)) for task in tasks]
 
 
 def published(table, folder):

@@ -106,15 +106,15 @@ def test_a_run_leaves_to_others_what_they_are_at_and_says_so(tmp_path, monkeypat
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(here), str(Path(golem.__file__).parents[1])]))
     toy = load("toys.toy_experiment")
     grid = Grid(tiny=True, methods=("square", "talk", "nan"))
-    first, second, _ = toy.tasks(grid)
+    first, second, _ = map(toy.key, toy.tasks(grid))
     with Leases(tmp_path) as theirs:
-        theirs.take(first.key)
-        theirs.take(second.key)
+        theirs.take(first)
+        theirs.take(second)
 
         def other_ends(step):
-            Store(tmp_path).add({"key": second.key, "status": "done"})
+            Store(tmp_path).add({"key": second, "status": "done"})
 
         summary = run(toy, grid, tmp_path, Options(Local(1)), other_ends)
         assert (summary.total, summary.ran, summary.elsewhere, summary.held) == (3, 1, 1, 1)
-    Store(tmp_path)._path(second.key).unlink()
+    Store(tmp_path)._path(second).unlink()
     assert run(toy, grid, tmp_path, Options(Local(1))).ran == 2

@@ -72,9 +72,9 @@ def test_every_ending_is_a_row_and_a_time_limit_stops_for_good(tmp_path):
 def test_a_stopped_task_leaves_no_process_behind():
     child = Child(1)
     task = next(task for task in load(TOY).tasks(Grid(tiny=True)) if task.method == "hang")
-    child.run(Batch((next(t for t in load(TOY).tasks(Grid(tiny=True)) if t.method == "square"),)))
+    child.run(Batch({"a": next(t for t in load(TOY).tasks(Grid(tiny=True)) if t.method == "square")}))
     pid = child._process._child.process.pid
-    assert child.run(Batch((task,), time_limit=0.3))[0]["status"] == "timeout"
+    assert child.run(Batch({"b": task}, time_limit=0.3))[0]["status"] == "timeout"
     with pytest.raises(ProcessLookupError):
         os.kill(pid, 0)
 
@@ -121,7 +121,7 @@ def test_a_device_that_cannot_be_used_is_told_before_any_task_and_leaves_no_row(
         run(load(TOY), grid, tmp_path, Options(Local(1), device="nonsense"))
     assert not Store(tmp_path).keys()
     with contextlib.closing(Child(1)) as child, pytest.raises(ValueError, match="Unknown device 'nonsense'"):
-        child.run(Batch((load(TOY).tasks(grid)[0],), None, "nonsense"))  # as a worker of a cluster does
+        child.run(Batch({"a": load(TOY).tasks(grid)[0]}, None, "nonsense"))  # as a worker of a cluster does
 
 
 def test_sizes_are_refused_where_there_are_none(tmp_path):
@@ -196,7 +196,7 @@ def test_two_runners_on_one_store_share_the_work(tmp_path, monkeypatch):
     assert [runner.wait(timeout=60) for runner in runners] == [0, 0]
     ran = [int(path.read_text()) for path in tmp_path.glob("*.ran")]
     assert sum(ran) == len(read_store(tmp_path)) == 24
-    done = (tmp_path / "log").read_text().split()
+    done = (tmp_path / "log").read_text().splitlines()
     assert len(done) == len(set(done)) == 24
     assert not list((tmp_path / "rows").glob(".*"))
 
@@ -237,10 +237,14 @@ def test_rows_that_do_not_belong_together_are_refused(tmp_path):
     run(load(TOY), Grid(tiny=True, methods=("square",)), tmp_path, Options(Local(1)))
     with pytest.raises(ValueError, match=r"contains a tiny run of 'toys\.toy_experiment', but this is a full run"):
         run(load(TOY), Grid(methods=("square",)), tmp_path, Options(Local(1)))
-    with pytest.raises(ValueError, match=r"no method 'cube'\. Its methods are square, slow"):
+    with pytest.raises(ValueError, match=r"no method 'cube'\. The methods are 'square', 'slow'"):
         run(load(TOY), Grid(methods=("cube",)), tmp_path, Options(Local(1)))
     with pytest.raises(ValueError, match=r"no experiment 'identifable'\. Did you mean 'identifiable'"):
         load("identifable")
+    with pytest.raises(ValueError, match=r"no experiment 'SACHS'\. Did you mean 'sachs'\?$"):
+        load("SACHS")
+    with pytest.raises(ValueError, match=r"no experiment 'x'\. The experiments are 'constraints', .*, 'interventions'"):
+        load("x")
 
 
 def test_figure_and_verdict_are_remade_from_the_table_alone(tmp_path):
@@ -318,7 +322,7 @@ def test_a_recipe_longer_than_the_time_limit_continues_at_the_next_call(tmp_path
         limit /= 4  # other work had slowed down the run without a limit
     assert calls > 0
     found = {row["key"]: row["measured"] for row in Store(folder).read()}
-    assert timeless([found[task.key] for task in tasks]) == timeless(whole)
+    assert timeless([found[experiment.key(task)] for task in tasks]) == timeless(whole)
     assert min(one["fit_seconds"] for one in found.values()) > limit  # with those of the earlier calls
     assert not (folder / "checkpoints").exists()
 

@@ -26,7 +26,7 @@ def run(task: Task) -> dict[str, float | int | str | bool | None]:
     d = int(str(task.cell["d"]))
     if "TOY_LOG" in os.environ:
         with open(os.environ["TOY_LOG"], "a", encoding="utf-8") as log:
-            log.write(f"{task.key}\n")
+            log.write(f"{task.as_dict()}\n")
     if task.method == "slow":
         time.sleep(0.15)
     elif task.method == "fail":

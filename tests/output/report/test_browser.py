@@ -347,12 +347,13 @@ def test_convergence_has_a_chart_a_term(open_page, chain, tmp_path):
     assert page.locator("#trace figure").count() == 2
     assert len(page.locator("#trace polyline").first.get_attribute("points").split()) == 6
     assert "log scale" in page.locator("#trace").inner_text()
-    # A search reports its own score, which is not a value of the objective.
+    # A search reports only the score, and the other terms at its end.
     search = [{"iteration": k, "seconds": 0.1, "terms": {"score": -k}} for k in range(3)]
     page = open_page(write_report(chain | {"trace": [*search, steps[-1]]}, tmp_path / "r.html"))
     assert page.locator("#trace figure").count() == 1
-    assert len(page.locator("#trace polyline").get_attribute("points").split()) == 3
+    assert len(page.locator("#trace polyline").get_attribute("points").split()) == 4
     assert "Final values" in page.locator("#trace").inner_text()
+    assert page.locator("#trace tr").count() == 1
 
 
 def test_a_comparison_shows_each_method(open_page, tmp_path):

@@ -25,6 +25,7 @@ from golem.solvers import Order
 from golem.solvers.order import (
     candidate_kernels,
     jit,
+    numba_compiler,
     order_kernels,
     order_move_kernels,
     order_parent_kernels,
@@ -146,9 +147,9 @@ def test_a_change_in_another_file_of_kernels_compiles_an_entry_again(monkeypatch
 
     other = tmp_path / "other_kernels.py"
     other.write_text("ONE = 1")
-    stamps = jit._kernel_stamps
+    stamps = numba_compiler._kernel_stamps
     monkeypatch.setattr(caching.config, "CACHE_DIR", str(tmp_path))
-    monkeypatch.setattr(jit, "_kernel_stamps", lambda folder: stamps(tmp_path))
+    monkeypatch.setattr(numba_compiler, "_kernel_stamps", lambda folder: stamps(tmp_path))
     assert [hits_of_twice(), hits_of_twice()] == [0, 1]
     other.write_text("ONE = 11")
     assert [hits_of_twice(), hits_of_twice()] == [0, 1]
@@ -156,9 +157,9 @@ def test_a_change_in_another_file_of_kernels_compiles_an_entry_again(monkeypatch
 
 def test_the_files_of_all_kernels_are_watched():
     folder = Path(jit.__file__).parent
-    watched = {name for name, _, _ in jit._kernel_stamps(folder)}
+    watched = {name for name, _, _ in numba_compiler._kernel_stamps(folder)}
     assert {file.name for file in folder.glob("*.py") if "order.jit import" in file.read_text()} < watched
-    assert "jit.py" in watched
+    assert {"jit.py", "numba_compiler.py"} < watched
 
 
 @pytest.mark.filterwarnings("ignore:Compiled code could not be read")
@@ -189,3 +190,29 @@ def test_operators_are_typed_by_numba_again_after_compiling():
     before = BaseFunction.get_call_type
     assert jit.entry(lambda x: 2 * x)(21) == 42
     assert BaseFunction.get_call_type is before
+
+
+def test_an_unknown_numba_compiles_without_its_internals(monkeypatch, tmp_path):
+    monkeypatch.setattr(caching.config, "CACHE_DIR", str(tmp_path))
+    monkeypatch.setattr(jit, "_IS_KNOWN", False)
+    monkeypatch.setitem(sys.modules, "golem.solvers.order.numba_compiler", None)  # an import would fail
+    twice = jit.kernel(lambda x: 2 * x)
+    filled = jit.allocating_kernel(lambda n: np.ones(n))
+    total = jit.allocating_entry(lambda n: twice(filled(n).sum()))
+    assert total(3) == 6.0
+    assert list(tmp_path.rglob("*.nbi"))
+
+
+@pytest.mark.slow
+def test_an_unknown_numba_gives_the_same_graph(tmp_path):
+    rows = simulate(20, 200, random_state=0).data
+    np.save(tmp_path / "rows.npy", rows)
+    script = (
+        "import numba, numpy as np; numba.__version__ = '9.0.0'; from golem import Golem; "
+        f"print(Golem().fit(np.load({str(tmp_path / 'rows.npy')!r})).solution_.terms['score'])"
+    )
+    environment = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path)}
+    ended = subprocess.run(
+        [sys.executable, "-c", script], env=environment, capture_output=True, text=True, timeout=600, check=True
+    )
+    assert float(ended.stdout) == golem.Golem().fit(rows).solution_.terms["score"]

@@ -144,6 +144,18 @@ def test_the_search_over_orders_finds_the_exact_minimum(score, monkeypatch):
     assert sum(hits) >= 3
 
 
+@pytest.mark.parametrize("score", [gaussian_score(12, 3000, columns_per_node=10), counts_score(12, n=60_000)])
+def test_a_slow_exact_search_is_not_begun(score, monkeypatch):
+    monkeypatch.setattr(type(score), "cost_table", lambda *_: pytest.fail("the table of all costs was computed"))
+    assert search_local(score).status in (Status.AGREED, Status.SEARCHED)
+
+
+def test_an_exact_search_that_the_time_limit_allows_is_made():
+    score = gaussian_score(8)
+    assert search_local(score, time_limit=10.0).status is Status.EXACT
+    assert search_local(score, time_limit=score.table_seconds / 2).status is Status.TIME_LIMIT
+
+
 def test_single_columns_have_the_score_of_the_fast_search():
     for d, graph in ((20, "ER2"), (70, "ER1")):
         S = np.cov(simulate(d, 500, graph, "gaussian-nv", random_state=d).data.T, bias=True)

@@ -168,6 +168,23 @@ def test_the_choice_has_the_lowest_score_and_says_so():
     assert model.solution_.terms["likelihood"] == pytest.approx(float(choice.likelihood.on_dag(r)))
 
 
+@pytest.mark.parametrize(("kind", "searches_before"), [("equal", True), ("tied", True), ("free", False)])
+def test_the_trace_is_that_of_the_chosen_noise_model(kind, searches_before):
+    drawn = simulate(20, 2000, "ER2", "gaussian-ev" if kind == "equal" else "gaussian-nv", random_state=3)
+    model = Golem(shape="off").fit(drawn.data / drawn.data.std(axis=0) if kind == "free" else drawn.data)
+    assert model.noise_choice_.kind == kind
+    *points, last = trace = model.solution_.trace
+    assert (last.iteration, last.terms) == (model.solution_.iterations, model.solution_.terms)
+    if kind == "equal":  # no search minimizes this likelihood, so no other score is comparable with the last
+        assert not points
+        return
+    assert (points[0].iteration > 0) == searches_before
+    scores = [point.terms["score"] for point in trace]
+    assert np.all(np.diff(scores) <= 1e-9)
+    for values in ([point.iteration for point in trace], [point.seconds for point in trace]):
+        assert values == sorted(values)
+
+
 @pytest.mark.parametrize("d", [8, 20])
 def test_free_variances_give_the_graph_of_nv(d):
     for seed in range(3):
@@ -239,10 +256,18 @@ def test_few_rows_keep_their_parents_few_and_say_what_to_trust(n, d):
     assert metrics.shd(drawn.sem.weights, model.weights_) < 0.7 * drawn.sem.adjacency.sum()
 
 
+def test_the_status_says_whether_a_better_graph_may_exist():
+    X = simulate(8, 300, "ER2", "gaussian-nv", random_state=0).data
+    standardized = Moments.from_rows(X).standardized()
+    assert "may exist" not in Golem("nv").fit(X).solution_.status.value  # the minimum over all graphs
+    for data in (X, standardized):  # the minimum for each prior on a grid, or for free variances alone
+        assert "may exist for another" in Golem().fit(data).solution_.status.value
+
+
 def test_a_time_limit_is_kept_and_marked():
     data = simulate(60, 500, "ER4", "gaussian-nv", random_state=0).data
     Golem().fit(data[:, :20])  # compiled before the clock starts
-    with pytest.warns(ConvergenceWarning, match="time limit"):
+    with pytest.warns(ConvergenceWarning, match="time limit was reached. The result so far is returned"):
         model = Golem(time_limit=0.02).fit(data)
     assert model.solution_.status is Status.TIME_LIMIT
     assert model.solution_.seconds < 5

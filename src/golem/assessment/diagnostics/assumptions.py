@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -123,12 +123,21 @@ def find_linearity(edges: Sequence[EdgeAssumptions], names: tuple[str, ...]) -> 
     )
 
 
-def find_independence(edges: Sequence[EdgeAssumptions], names: tuple[str, ...]) -> Finding:
-    """Find edges where the noise of the target depends on the source."""
+def find_independence(
+    edges: Sequence[EdgeAssumptions], names: tuple[str, ...], opposed: Collection[tuple[int, int]] = ()
+) -> Finding:
+    """Find edges where the noise of the target depends on the source; `opposed`: shapes support the opposite there."""
     bad = _beyond(edges, lambda edge: edge.dependence, lambda edge: edge.dependence_p, _DEPENDENT[0])
     if not bad:
         return _fine("independence", edges, "No residual depends on the parents of its variable.")
     texts = [f"{_text(edge, names)} ({edge.dependence:.2f})" for edge in bad]
+    turned = [_text(edge, names) for edge in bad if (edge.source, edge.target) in opposed]
+    remedy = "Look at these pairs in a scatter plot."
+    if turned:
+        remedy += f" Of {shortened(turned, 3)}, the direction may be wrong: the noise shapes support the opposite."
+    if len(turned) < len(bad):
+        where = "at the other edges" if turned else "here"
+        remedy += f" golem does not use the shape of the noise {where}; do not use other methods that do (e.g. LiNGAM)."
     many = len(bad) > _MANY * len(edges) and bad[0].dependence > _DEPENDENT[1]
     return Finding(
         "independence",
@@ -136,8 +145,7 @@ def find_independence(edges: Sequence[EdgeAssumptions], names: tuple[str, ...]) 
         f"In {len(bad)} of {len(edges)} edges the residual depends on the parent: {shortened(texts, 3)}. "
         f"The number in brackets measures this dependence: 0 means independent, above {_DEPENDENT[1]} is strong. A "
         "curve, noise that grows with the parent, outliers, a hidden common cause or a wrong direction can cause this.",
-        "Look at these pairs in a scatter plot. golem does not use the shape of the noise here; do not use other "
-        "methods that do (e.g. LiNGAM).",
+        remedy,
     )
 
 

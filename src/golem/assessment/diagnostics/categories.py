@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from golem.assessment.diagnostics import columns, density, dependence, directions, odd_values, search
+from golem.assessment.diagnostics import columns, density, dependence, directions, odd_values, repetition, search
 from golem.assessment.diagnostics.determined import find_determined
 from golem.assessment.diagnostics.finding import Diagnosis, Finding
 from golem.data.coded_sample import read_categories
 from golem.data.coded_tables import CodedTable
 from golem.data.moments import Moments
+from golem.data.table_input import is_table
 from golem.data.variables import Coding
 from golem.runtime.messages import counted, quoted, shortened
 from golem.runtime.names import positions
@@ -43,15 +44,15 @@ def diagnose_categories(model: Golem, X: Any = None, *, refit: bool | None = Non
     names = tuple(coding.names[j] for j in numbers)
     if rows is not None and len(rows) > 1 and len(names):
         values = rows[:, numbers]
-        dependent, effective_rows = dependence.find_dependence(names, values)
-        findings += [] if dependent is None else [dependent]
+        dependent, effective_rows = dependence.find_dependent_rows(names, values, rows, moments)
+        findings += [*columns.find_sample(moments, len(rows)), *([] if dependent is None else [dependent])]
         table = CodedTable(coding, rows)
         findings.append(odd_values.find_odd_values(names, values, table))
         findings.append(odd_values.find_spikes(names, values, table))
     score = model.category_fit_.score
-    coded = score.codes if rows is None and isinstance(score, Counts) else rows
+    coded = score.codes if isinstance(score, Counts) else rows  # the first are all rows, the second perhaps a sample
     if coded is not None and len(coded) and not len(names):
-        repeated, effective_rows = dependence.find_repetition(coded)
+        repeated, effective_rows = repetition.find_repetition(coded)
         findings.append(repeated)
     findings += [
         _find_rows(moments),
@@ -65,23 +66,41 @@ def diagnose_categories(model: Golem, X: Any = None, *, refit: bool | None = Non
         *([_LEFT_OUT] if len(names) else []),
         directions.LIMITS,
     ]
-    return Diagnosis.of(findings, effective_rows)
+    return Diagnosis.of(findings, effective_rows, X if is_table(X) else None)
 
 
 def _rows(X: Any, model: Golem) -> Matrix:
-    """Return the complete coded rows, in the column order of the model."""
+    """Return the complete coded rows, with the columns and levels of the model."""
     names = model.moments_.variables
     if isinstance(X, np.ndarray) and X.dtype.kind == "f":  # coded rows, as readers return them
-        rows, found = X, names
+        rows = X
         if X.shape[1] != len(names):
             raise ValueError(f"X has {X.shape[1]} columns, but the model has {len(names)}.")
     else:
         read = read_categories(X, "drop")
         if read is None or read[1] is None or sorted(read[0].variables) != sorted(names):
             raise ValueError(f"X must be a table with the columns of the model: {quoted(names)}.")
-        rows, found = read[1], read[0].variables
-    complete: Matrix = rows[~np.isnan(rows).any(axis=1)][:, positions(names, found)]
+        own, coding = _coding(read[0]).selected(names), model.category_fit_.coding
+        _require_levels(own, coding)
+        rows = own.recoded(read[1][:, positions(names, read[0].variables)], coding)
+    complete: Matrix = rows[~np.isnan(rows).any(axis=1)]
     return complete
+
+
+def _require_levels(own: Coding, coding: Coding) -> None:
+    """Raise a ValueError if a table has other types or levels than the model; both have the same columns."""
+    unknown = []
+    for variable, known in zip(own.variables, coding.variables, strict=True):
+        if variable.kind != known.kind:
+            here, there = (f"a {'category' if one.is_category else 'number'}" for one in (variable, known))
+            raise ValueError(f"Column {known.name!r} is {here} in X, but {there} in the model. Convert it.")
+        levels = [level for level in variable.levels if level not in known.levels]
+        unknown += [f"{variable.name!r} ({quoted(levels, 4)})"] if levels else []
+    if unknown:
+        raise ValueError(
+            f"X has levels that the model does not have: {shortened(unknown, 4)}. Spell them as in the fit; "
+            "model.variables_ lists the levels."
+        )
 
 
 def _plain(moments: Moments, names: Sequence[str]) -> Moments:

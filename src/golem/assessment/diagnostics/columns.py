@@ -24,15 +24,26 @@ def find_rows(moments: Moments, edge_penalty: L0 | None = None) -> Finding:
     """Check the number of rows against the number of columns."""
     n, d = moments.n, moments.d
     if n >= _NOTE_BELOW * d:
-        return Finding("rows", "ok", f"There are {n} rows for {d} columns.")
+        return Finding("rows", "ok", f"There are {moments.rows_in_words} for {d} columns.")
     noise = 0.0 if edge_penalty is None else pairs_of_noise(n, d, edge_penalty)
     more = f" Columns of pure noise would give {noise:.0f} edges or more." if noise >= 1.5 else ""
     return Finding(
         "rows",
         "warning" if n < _WARN_BELOW * d else "note",
-        f"There are only {n} rows for {d} columns, so weak edges and directions are uncertain.{more}",
+        f"There are only {moments.rows_in_words} for {d} columns, so weak edges and directions are uncertain.{more}",
         "Use more rows or fewer columns, or check the edges with a bootstrap.",
     )
+
+
+def find_sample(moments: Moments, complete: int) -> list[Finding]:
+    """Say that the checks used a sample of the complete rows of the model, if these are more than the given number."""
+    missing = moments.missing
+    total = moments.n if missing is None else missing.rows_read - missing.rows
+    if complete >= total:
+        return []
+    sentence = f"The checks that need rows used a sample of {complete} of {total} complete rows."
+    sentence += " Row numbers are those in the sample."
+    return [Finding("sample", "note", sentence)]
 
 
 def pairs_of_noise(n: int, d: int, edge_penalty: L0) -> float:

@@ -1,4 +1,4 @@
-"""Checks of the edges as a whole: too many for the rows, and weights outside their own bootstrap intervals."""
+"""Checks of the edges as a whole: too many for the rows, none, and weights outside their own bootstrap intervals."""
 
 from __future__ import annotations
 
@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from golem.assessment.diagnostics.finding import Finding
+from golem.estimator.settings import is_counted
 from golem.runtime.messages import counted, shortened
+from golem.score.sparsity import L0
 
 if TYPE_CHECKING:
     from golem.assessment.bootstrap_result import Bootstrap
@@ -18,6 +20,8 @@ if TYPE_CHECKING:
 _MANY_PARENTS = 4.0
 _LARGE_SHARE = 0.3
 _FEW_ROWS_PER_PARENT = 50
+# A number so many times the penalty of "mbic" is more likely in another unit than meant.
+_HUGE_PENALTY = 10.0
 _REMEDIES = {
     "gaussian": "Look for a sparser graph: select='stability' chooses a higher penalty per edge if the edges differ "
     "between halves of the rows.",
@@ -28,20 +32,37 @@ _REMEDIES = {
 
 
 def find_density(model: Golem) -> Finding:
-    """Check that the graph is sparse, as the penalty assumes."""
+    """Check that the graph is sparse, as the penalty assumes, but not empty because of the unit of the penalty."""
     n, d, edges = model.moments_.n, model.graph_.d, int(model.adjacency_.sum())
+    if not edges and (huge := _huge_penalty(model, n, d)) is not None:
+        return huge
     parents = edges / d
     share = edges / max(d * (d - 1) / 2, 1)
+    rows = model.moments_.rows_in_words
     few_rows = n < _FEW_ROWS_PER_PARENT * parents
     numbers = f"{counted(edges, 'edge')} among {d} variables ({parents:.1f} per variable, {share:.0%} of all pairs)"
     if parents <= _MANY_PARENTS or not (few_rows or share > _LARGE_SHARE):
-        return Finding("density", "ok", f"The graph is not too dense for {n} rows: {numbers}.")
+        return Finding("density", "ok", f"The graph is not too dense for {rows}: {numbers}.")
     return Finding(
         "density",
         "warning" if few_rows else "note",
-        f"The graph is dense for {n} rows: {numbers}. Dependent rows, nonlinear effects, long tails and nearly "
+        f"The graph is dense for {rows}: {numbers}. Dependent rows, nonlinear effects, long tails and nearly "
         "identical columns all cause many weak edges.",
         _REMEDIES[model.score_],
+    )
+
+
+def _huge_penalty(model: Golem, n: int, d: int) -> Finding | None:
+    """Return a finding if the penalty is a number far above that of "mbic"; it is per row, not on the deviance."""
+    given, usual = model.edge_penalty_.criterion, float(L0().penalties(n, max(d, 2))[1])
+    if isinstance(given, str) or not is_counted(model) or 2 * n * given < _HUGE_PENALTY * usual:
+        return None
+    return Finding(
+        "density",
+        "note",
+        f"The graph has no edges. For {n} rows, lambda_sparsity={given:g} is a penalty of {2 * n * given:.6g} per edge "
+        f"in units of the deviance (2 n lambda). That of mbic, the default, is {usual:.3g}.",
+        f"For a penalty of {given:g} per edge, use lambda_sparsity={given / (2 * n):.3g} ({given:g} / 2n).",
     )
 
 

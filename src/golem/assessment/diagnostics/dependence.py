@@ -1,22 +1,19 @@
-"""Dependent rows: rows that depend on those before them, as in time series, and copies; how many rows that leaves."""
+"""Dependent rows: rows that depend on those before them, as in time series, and how many rows that leaves."""
 
 from __future__ import annotations
 
-import math
-from collections import Counter
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import fft
 from scipy.special import chdtrc
 
 from golem.assessment.diagnostics.finding import Finding
+from golem.assessment.diagnostics.repetition import find_repetition
+from golem.data.moments import Moments
 from golem.runtime.types import Matrix, Vector
 
 _LEVEL = 1e-4
-# A table is taken for one of repeated rows if this is an accident with a smaller probability.
-_REPETITION_LEVEL = 1e-3
 # With fewer rows per lag, the test would reject too often.
 _LAGS, _ROWS_PER_LAG, _LAGS_OF_SUM = 10, 20, 1000
 _FEWEST_ROWS = 30
@@ -26,12 +23,12 @@ _HARMLESS = 0.9
 
 @dataclass(frozen=True)
 class Dependence:
-    """Autocorrelations of the columns, and what they mean for the number of rows.
+    """Rank autocorrelations of the columns, and what they mean for the number of rows.
 
     Parameters
     ----------
     column, lag1 : str, float
-        The column with the largest autocorrelation at lag 1, in absolute value.
+        The column with the largest rank autocorrelation at lag 1, in absolute value.
     columns : int
         Number of columns whose rows depend on those before them.
     p_value : float
@@ -73,21 +70,40 @@ def dependence(names: tuple[str, ...], rows: Matrix) -> Dependence | None:
     return Dependence(names[j], float(r[0, j]), int((p < _LEVEL).sum()), float(p.min()), n, max(2, round(effective)))
 
 
-def find_dependence(names: tuple[str, ...], rows: Matrix) -> tuple[Finding | None, int | None]:
-    """Check whether rows depend on the rows before them; also return the effective number of rows if it is smaller."""
+def find_dependent_rows(
+    names: tuple[str, ...], numbers: Matrix, rows: Matrix, moments: Moments
+) -> tuple[Finding | None, int | None]:
+    """Check whether rows are copies, or depend on the rows before them, which copies in neighbouring rows do too.
+
+    `numbers` are the numeric columns of the rows, which may be some of those behind the moments. Also return the
+    effective number of all rows if it is smaller.
+    """
+    repeated, left = find_repetition(rows, has_numbers=True)
+    dependent, effective = find_dependence(names, numbers, moments)
+    if repeated.level == "ok" or (left is None and effective is not None):
+        return dependent, effective
+    return repeated, None if left is None else round(left / len(rows) * moments.n)
+
+
+def find_dependence(names: tuple[str, ...], rows: Matrix, moments: Moments) -> tuple[Finding | None, int | None]:
+    """Check whether rows depend on the rows before them; also return the effective number of rows if it is smaller.
+
+    The rows may be some of those behind the moments, such as the complete ones; the effective number is for all.
+    """
     found = dependence(names, rows)
     if found is None:
         return None, None
     if found.p_value >= _LEVEL:
-        numbers = f"largest autocorrelation {abs(found.lag1):.2f}; portmanteau test: p = {found.p_value:.2g}"
+        numbers = f"largest rank autocorrelation {abs(found.lag1):.2f}; portmanteau test: p = {found.p_value:.2g}"
         sentence = f"Neighbouring rows do not depend strongly on each other ({numbers}, not below {_LEVEL:.0e})."
         return Finding("dependent-rows", "ok", sentence), None
-    is_harmless = found.effective_rows >= _HARMLESS * found.rows
+    share = found.effective_rows / found.rows
+    is_harmless, effective = share >= _HARMLESS, max(2, round(share * moments.n))
     p = "p < 1e-16" if found.p_value < 1e-16 else f"p = {found.p_value:.0e}"
     sentence = (
         f"Neighbouring rows depend on each other in {found.columns} of {len(names)} numeric columns (portmanteau test, "
-        f"{p}; the autocorrelation of {found.column!r} at lag 1 is {found.lag1:.2f}). The {found.rows} rows carry as "
-        f"much information as about {found.effective_rows} independent ones."
+        f"{p}; the rank autocorrelation of {found.column!r} at lag 1 is {found.lag1:.2f}). The {moments.rows} rows "
+        f"carry as much information as about {effective} independent ones."
     )
     if not is_harmless:
         sentence += (
@@ -95,30 +111,10 @@ def find_dependence(names: tuple[str, ...], rows: Matrix) -> tuple[Finding | Non
         )
     remedy = (
         "If the rows are a time series or come in groups, trust only strong edges, or use rows that are further apart. "
-        "If the rows were only sorted, shuffle them and run again."
+        "Shuffling hides the dependence and does not repair it. If independent rows were only sorted, ignore this."
     )
     finding = Finding("dependent-rows", "note" if is_harmless else "warning", sentence, remedy)
-    return finding, None if is_harmless else found.effective_rows
-
-
-def find_repetition(codes: NDArray[np.generic]) -> tuple[Finding, int | None]:
-    """Check whether rows of categories are copies of a smaller table; also return the number of its rows.
-
-    If every combination of levels is in a multiple of k rows, this is an accident with a probability of about k^(1 - m)
-    for m combinations. The order of the rows says nothing, because tables of categories are often sorted.
-    """
-    counts = Counter(row.tobytes() for row in np.ascontiguousarray(codes)).values()
-    copies, n = math.gcd(*counts), sum(counts)
-    if copies < 2 or (1 - len(counts)) * math.log(copies) > math.log(_REPETITION_LEVEL):
-        return Finding("dependent-rows", "ok", "The rows are not copies of a smaller table."), None
-    effective = n // copies
-    sentence = (
-        f"Every combination of levels is in a multiple of {copies} rows, so the rows seem to be repeated. The {n} rows "
-        f"carry as much information as about {effective} independent ones. Edges with little evidence may be wrong, "
-        "strengths are too large and bootstrap frequencies too high."
-    )
-    remedy = f"If the rows were repeated, use one of {copies} copies."
-    return Finding("dependent-rows", "warning", sentence, remedy), effective
+    return finding, None if is_harmless else effective
 
 
 def _without_sorting(names: tuple[str, ...], rows: Matrix) -> tuple[tuple[str, ...], Matrix]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections import Counter
 from collections.abc import Iterator, Sequence
 
 import numpy as np
@@ -36,49 +37,94 @@ def find_determined(moments: Moments, graph: Edges, rows: NDArray[np.generic] | 
     assert coding is not None
     if moments.n <= moments.d + 1:
         return Finding(name, "ok", "With so few rows every column is determined by others.")
-    whole, in_part = _by_regression(moments, coding)
+    alone, in_part = _by_regression(moments, coding)
+    whole = {j: by[:1] for j, by in alone.items()}
     by_rows = [] if rows is None else [*_by_counts(graph, coding, rows).items(), *_by_ranges(graph, coding, rows)]
+    ranges: dict[int, tuple[int, ...]] = {}
     for j, by in by_rows:
-        if whole.keys().isdisjoint((j, *by)):
-            whole[j] = by
+        if j not in whole and j not in ranges:
+            (whole if all(coding.variables[i].is_category for i in by) else ranges)[j] = by
             in_part = {i: levels for i, levels in in_part.items() if i not in (j, *by)}
-    if not whole and not in_part:
+    if not (whole or ranges or in_part):
         return Finding(name, "ok", "No variable is determined by others.")
-    parts, remedies = [], []
-    if whole:
-        listed = [
-            f"{coding.names[j]!r} by {' and '.join(repr(coding.names[i]) for i in by) or 'the others together'}"
-            for j, by in whole.items()
-        ]
-        alone = [by[0] for by in whole.values() if len(by) == 1]
-        # One that determines several others, and otherwise what is determined; of two copies, the later one.
-        drop = [
-            coding.names[by[0] if len(by) == 1 and alone.count(by[0]) > 1 else j]
-            for j, by in whole.items()
-            if len(by) != 1 or whole.get(by[0]) != (j,) or by[0] < j
-        ]
-        are = "is" if len(whole) == 1 else "are"
-        parts.append(f"{counted(len(whole), 'variable')} {are} determined by others: {shortened(listed, 4)}.")
-        remedies.append(f"Drop columns that follow from others, e.g. {dropping(list(dict.fromkeys(drop))[:4])}.")
-    if in_part:
-        listed = [f"{coding.names[j]!r}{f' ({quoted(levels, 3)})' if levels else ''}" for j, levels in in_part.items()]
-        parts.append(f"Other variables determine some levels of {shortened(listed, 4)}.")
-        remedies.append("If a level such as 'unknown' is in the same rows of several columns, mark it as missing.")
+    found = [
+        *([_whole_words(moments, coding, whole, alone)] if whole else []),
+        *([_range_words(coding, ranges)] if ranges else []),
+        *([_part_words(coding, in_part)] if in_part else []),
+    ]
     sentence = (
         "The strengths and directions of edges between these variables are not reliable, and their edges to other "
         "variables may be attached to the wrong one of them."
     )
+    parts, remedies = zip(*found, strict=True)
     return Finding(name, "warning", " ".join([*parts, sentence]), " ".join(remedies))
 
 
+def _whole_words(
+    moments: Moments, coding: Coding, whole: dict[int, tuple[int, ...]], alone: dict[int, tuple[int, ...]]
+) -> tuple[str, str]:
+    """Say which variables others determine, and which to drop."""
+    listed = [
+        f"{coding.names[j]!r} by {' and '.join(repr(coding.names[i]) for i in by) or 'the others together'}"
+        for j, by in whole.items()
+    ]
+    pairs = [(j, i) for j, by in alone.items() for i in by]
+    pairs += [(j, by[0]) for j, by in whole.items() if j not in alone and len(by) == 1]
+    drop = _to_drop(moments, coding, pairs, [j for j, by in whole.items() if len(by) > 1])
+    are = "is" if len(whole) == 1 else "are"
+    return (
+        f"{counted(len(whole), 'variable')} {are} determined by others: {shortened(listed, 4)}.",
+        f"Drop columns so that none follows from others, e.g. {dropping(drop)}.",
+    )
+
+
+def _range_words(coding: Coding, ranges: dict[int, tuple[int, ...]]) -> tuple[str, str]:
+    """Say which categories have levels that are ranges of a number; this can be the effect of the category."""
+    listed = [f"{coding.names[j]!r} by {coding.names[i]!r}" for j, (i,) in ranges.items()]
+    return (
+        f"In this table, numbers determine categories whose levels are separate ranges: {shortened(listed, 4)}.",
+        f"Drop categories that were cut from a number, e.g. {dropping([coding.names[j] for j in ranges][:4])}. Keep "
+        "those that were observed on their own, such as a treatment with a large effect on the number.",
+    )
+
+
+def _part_words(coding: Coding, in_part: dict[int, tuple[str, ...]]) -> tuple[str, str]:
+    """Say which levels others determine."""
+    listed = [f"{coding.names[j]!r}{f' ({quoted(levels, 3)})' if levels else ''}" for j, levels in in_part.items()]
+    return (
+        f"Other variables determine some levels of {shortened(listed, 4)}.",
+        "If a level such as 'unknown' is in the same rows of several columns, mark it as missing.",
+    )
+
+
+def _to_drop(moments: Moments, coding: Coding, pairs: Sequence[tuple[int, int]], several: Sequence[int]) -> list[str]:
+    """Return few variables without which others determine no variable.
+
+    `pairs` are variables and others that determine them alone, and `several` are those that several determine.
+    """
+    dropped, left = set(several), list(pairs)
+    while left := [pair for pair in left if dropped.isdisjoint(pair)]:
+        counts, determined = Counter(itertools.chain(*left)), {j for j, _ in left}
+        # One that is in most pairs, then one that is determined, then the last.
+        dropped.add(max(counts, key=lambda k: (counts[k], k in determined, k)))
+    while True:
+        names = [name for j, name in enumerate(coding.names) if j not in dropped]
+        rest = coding.selected(names)
+        together = [j for j, levels in _suspects(moments.selected(names), rest).items() if levels is None]
+        if not together:
+            return [name for j, name in enumerate(coding.names) if j in dropped]
+        dropped.add(coding.names.index(names[together[-1]]))
+
+
 def _by_regression(moments: Moments, coding: Coding) -> tuple[dict[int, tuple[int, ...]], dict[int, tuple[str, ...]]]:
-    """Return the variables that others determine, with one that does so alone if any, and those determined in part."""
+    """Return the variables that others determine, with all that do so alone, and those determined in part."""
     suspects = _suspects(moments, coding)
     alone = {j: _determining(moments, coding, j) for j in suspects}
     # A variable that determines another one is itself determined in part, so this is not reported.
-    found = {j: i for j, i in alone.items() if i is not None or j not in alone.values()}
-    in_part = {j: levels for j, i in found.items() if i is None and (levels := suspects[j]) is not None}
-    return {j: () if i is None else (i,) for j, i in found.items() if j not in in_part}, in_part
+    determining = set(itertools.chain(*alone.values()))
+    found = {j: by for j, by in alone.items() if by or j not in determining}
+    in_part = {j: levels for j, by in found.items() if not by and (levels := suspects[j]) is not None}
+    return {j: by for j, by in found.items() if j not in in_part}, in_part
 
 
 def _suspects(moments: Moments, coding: Coding) -> dict[int, tuple[str, ...] | None]:
@@ -106,15 +152,15 @@ def _suspects(moments: Moments, coding: Coding) -> dict[int, tuple[str, ...] | N
     return found
 
 
-def _determining(moments: Moments, coding: Coding, j: int) -> int | None:
-    """Return a variable that alone determines variable j, or None."""
-    S, first = moments.covariance, coding.first
+def _determining(moments: Moments, coding: Coding, j: int) -> tuple[int, ...]:
+    """Return the variables that alone determine variable j."""
+    S, first, found = moments.covariance, coding.first, []
     own = np.arange(first[j], first[j + 1])
     for i in range(len(coding.names)):
         fit = None if i == j else regress_block(S, moments.n, own, np.arange(first[i], first[i + 1]))
         if fit is not None and _shares(fit.residual, S[np.ix_(own, own)])[-1] < _DETERMINED:
-            return i
-    return None
+            found.append(i)
+    return tuple(found)
 
 
 def _shares(residual: Matrix, total: Matrix) -> Vector:

@@ -50,21 +50,22 @@ def diagnose(model: Golem, X: Any = None, *, refit: bool | None = None) -> Diagn
     other variables), "target-effects" and "small-environments". Then, in this order, come "dependent-rows" (on the
     rows before them, or copies), "odd-values" (codes for missing values, row numbers), "spikes" (at 0),
     "influential-rows", "outliers", "linearity", "independence" (of residuals and parents), "rows" (too few),
-    "density" (too many edges), "equal-variances", "units" (how much remains when the columns are standardized),
-    "search" (edges that a second search does not find), "directions" (undecided ones), "direction-conflicts"
-    (between noise variances and noise shapes), "noise-choice" (arrows that another noise model would change),
-    "normal-residuals", "near-duplicates", "deterministic", "near-constant", "conditioning", and always "limits".
-    `golem fit --bootstrap` adds "intervals" (weights outside their own bootstrap intervals). Without rows,
-    "rows-needed" names the checks that were left out. A table with categories also has "determined" (variables that
-    others determine) and "rare-levels", and "numbers-only" names the checks that it does not allow. docs/diagnostics.md
-    explains them.
+    "density" (too many edges, or none), "equal-variances", "units" (how much remains when the columns are
+    standardized), "search" (edges that a second search does not find), "directions" (undecided ones),
+    "direction-conflicts" (between noise variances and noise shapes), "noise-choice" (arrows that another noise model
+    would change), "normal-residuals", "near-duplicates", "deterministic", "near-constant", "conditioning", and always
+    "limits". `golem fit --bootstrap` adds "intervals" (weights outside their own bootstrap intervals). Without rows,
+    "rows-needed" names the checks that were left out; "sample" says that the rows were a sample. A table with
+    categories also has "determined" (variables that others determine) and "rare-levels", and "numbers-only" names the
+    checks that it does not allow. docs/diagnostics.md explains them.
 
     Parameters
     ----------
     model : Golem or GolemCV
         A fitted model.
     X : array or table, optional
-        The rows that it was fitted to, as a model keeps only their moments. Rows with missing values are left out.
+        The rows that it was fitted to, or a sample of them, as a model keeps only their moments. Rows with missing
+        values are left out.
     refit : bool, optional
         Whether to fit again, with standardized columns and with columns in reverse order; by default for solver="order"
         and at most 500 and 200 columns.
@@ -72,7 +73,8 @@ def diagnose(model: Golem, X: Any = None, *, refit: bool | None = None) -> Diagn
     Raises
     ------
     ValueError
-        If the model is not a Golem, its graph has a cycle (cycles="none"), or X has other columns than the model.
+        If the model is not a Golem, its graph has a cycle (cycles="none"), or X has other columns or levels than the
+        model.
 
     Examples
     --------
@@ -99,15 +101,15 @@ def diagnose(model: Golem, X: Any = None, *, refit: bool | None = None) -> Diagn
     if rows is not None and numbers is not None:
         centred = rows - rows.mean(axis=0)
         residuals = _residuals(centred, regressions(graph, moments.covariance))
-        dependent, effective_rows = dependence.find_dependence(moments.names, rows)
-        findings += [] if dependent is None else [dependent]
+        dependent, effective_rows = dependence.find_dependent_rows(moments.names, rows, rows, moments)
+        findings += [*columns.find_sample(moments, len(rows)), *([] if dependent is None else [dependent])]
         findings.append(odd_values.find_odd_values(moments.names, rows))
         findings.append(odd_values.find_spikes(moments.names, rows))
         findings.append(influence.find_influence(graph, rows, model.edge_penalty_, moments.names, numbers))
         findings.append(outliers.find_outliers(graph, rows, residuals, moments.names, numbers))
         edges = assumptions.edge_assumptions(graph, rows)
         findings.append(assumptions.find_linearity(edges, moments.names))
-        findings.append(assumptions.find_independence(edges, moments.names))
+        findings.append(assumptions.find_independence(edges, moments.names, model.graph_.conflicts))
         independent = findings[-1].level == "ok"
     findings += [
         columns.find_rows(moments, model.edge_penalty_),
@@ -127,7 +129,7 @@ def diagnose(model: Golem, X: Any = None, *, refit: bool | None = None) -> Diagn
         columns.find_conditioning(moments),
         directions.LIMITS,
     ]
-    return Diagnosis.of(findings, effective_rows)
+    return Diagnosis.of(findings, effective_rows, X if is_table(X) else None)
 
 
 def _residuals(centred: Matrix, fit: Regressions) -> Matrix:

@@ -21,8 +21,10 @@ LIMITS = Finding(
     "No check detects hidden common causes, selected rows or feedback, which can all look like edges.",
     "Rule them out by experiments or subject knowledge.",
 )
-# A difference of the deviances below this is not strong evidence.
+# How likely a noise model is whose penalized deviance is less than so much higher, on the scale of Kass and Raftery
+# (1995, "Bayes factors"). From 10 on, the evidence against it is very strong.
 _CLOSE = 10.0
+_HOW_LIKELY = {2.0: "about as likely", 6.0: "less likely", _CLOSE: "much less likely but not excluded"}
 
 
 def find_directions(model: Golem) -> Finding:
@@ -67,7 +69,7 @@ def find_conflicts(model: Golem) -> Finding:
 
 
 def find_noise_choice(model: Golem) -> Finding:
-    """Find the arrows that would change with another noise model that is nearly as likely as the chosen one."""
+    """Find the arrows that would change with another noise model that the data do not exclude."""
     name, choice = "noise-choice", model.noise_choice_
     if choice is None:
         if model.environments_ is not None:
@@ -88,12 +90,13 @@ def find_noise_choice(model: Golem) -> Finding:
         fate = "reversed" if decided else "undecided" if joined else "missing"
         others = f", and {counted(len(changed) - 1, 'other arrow')} would change" if len(changed) > 1 else ""
         variances = "close to each other" if kind == "tied" else kind
+        likely = next(words for limit, words in _HOW_LIKELY.items() if behind < limit)
         return Finding(
             name,
             "note",
-            f"If the noise variances were {variances}, which is nearly as likely (the penalized deviance is "
-            f"{behind:.1f} higher; a difference of {_CLOSE:.0f} would be strong evidence), "
+            f"If the noise variances were {variances}, which is {likely} (the penalized deviance is {behind:.1f} "
+            f"higher; {_CLOSE:.0f} would be very strong evidence against it), "
             f"{names[i]!r} -> {names[j]!r} would be {fate}{others}.",
             "Compare with noise='ev' and noise='nv', and rely on the arrows that all fits share.",
         )
-    return Finding(name, "ok", "No arrow would change with another noise model that is nearly as likely.")
+    return Finding(name, "ok", "No arrow would change with another noise model that the data do not exclude.")

@@ -22,8 +22,7 @@ from golem.score.likelihood import GaussianEV, GaussianNV, GaussianTied, Likelih
 from golem.score.objective import PAPER_PENALTIES, Objective
 from golem.score.regression import regress_edges, regressions, variances_without_each
 from golem.score.sparsity import L0
-from golem.solvers.certificate import Certificate
-from golem.solvers.certificate import certify as certify_objective
+from golem.solvers.certificate import Certificate, certify_objective
 
 if TYPE_CHECKING:
     from golem.estimator.golem import Golem

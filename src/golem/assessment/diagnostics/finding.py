@@ -5,20 +5,22 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 from golem.runtime.html_text import leveled_list, paragraph
-from golem.runtime.option_words import SCATTER_PLOTS
+from golem.runtime.option_words import SCATTER_PLOTS, for_library
 from golem.runtime.types import BoolMatrix
 
 Level = Literal["ok", "note", "warning"]
+# What a report that has scatter plots need not say.
+IF_NO_SCATTER_PLOT = f" If there is none, use {SCATTER_PLOTS}."
 
 
 def look_at(graph: BoolMatrix) -> str:
     """Return which plot to look at where a test is not possible or not enough."""
     if not graph.any():
         return "Look at a histogram of each column."
-    return f"Click an edge in the report to see its scatter plot. If there is none, use {SCATTER_PLOTS}."
+    return f"Click an edge in the report to see its scatter plot.{IF_NO_SCATTER_PLOT}"
 
 
 @dataclass(frozen=True)
@@ -78,8 +80,9 @@ class Diagnosis:
     effective_rows: int | None = None
 
     @classmethod
-    def of(cls, findings: Iterable[Finding], effective_rows: int | None = None) -> Diagnosis:
-        """Sort findings: warnings, then notes, then what is fine."""
+    def of(cls, findings: Iterable[Finding], effective_rows: int | None = None, table: Any = None) -> Diagnosis:
+        """Sort findings: warnings, then notes, then what is fine; the remedies are for the library of the table."""
+        findings = [dataclasses.replace(one, remedy=for_library(one.remedy, table)) for one in findings]
         in_order = sorted(findings, key=lambda finding: ("warning", "note", "ok").index(finding.level))
         return cls(in_order, effective_rows)
 

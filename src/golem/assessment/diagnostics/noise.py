@@ -79,7 +79,7 @@ def equal_variances_test(graph: BoolMatrix, moments: Moments, excess_kurtosis: f
     freedom = n - 1.0 - graph.sum(axis=0)
     if (freedom < 1).any():
         most = int(graph.sum(axis=0).max())
-        raise ValueError(f"n = {n} rows leave no degrees of freedom for a node with {most} parents")
+        raise ValueError(f"n = {n} rows leave no degrees of freedom for a node with {most} parents.")
     s2 = regressions(graph, moments.covariance).residual_variances * n / freedom
     total = freedom.sum()
     ratio = total * np.log((freedom * s2).sum() / total) - (freedom * np.log(s2)).sum()
@@ -102,7 +102,7 @@ def find_equal_variances(model: Golem, residuals: Matrix | None) -> Finding:
     try:
         test = equal_variances_test(model.adjacency_, model.moments_, kurtosis)
     except ValueError as error:
-        return Finding(name, "note", f"Equal noise variances could not be tested: {error}.", "Use more rows.")
+        return Finding(name, "note", f"Equal noise variances could not be tested: {error}", "Use more rows.")
     factor = f"corrected for sampling errors, a typical pair differs by a factor of {test.factor:.2f}"
     numbers = f"Bartlett's test: p = {test.p_value:.2g}; {factor}"
     if isinstance(model.likelihood_, GaussianTied):

@@ -47,8 +47,15 @@ def find_search(model: Golem, refit: bool | None) -> Finding:
         f"A second search, with the columns in reverse order, found a graph that differs in "
         f"{counted(len(pairs), 'edge')} ({examples}). "
         f"The graph shown has {counted(total, 'edge')}. {_compared(model, again)}",
-        "Search longer with effort='thorough', and do not rely on edges that still differ.",
+        _remedy(model),
     )
+
+
+def _remedy(model: Golem) -> str:
+    """Return what to do about edges that differ; equal variances have no effort, and a thorough one is the longest."""
+    if model.effort == "thorough" or model.noise == "ev":
+        return "Do not rely on the edges that differ."
+    return "Search longer with effort='thorough', and do not rely on edges that still differ."
 
 
 def reversed_refit(model: Golem) -> Golem:

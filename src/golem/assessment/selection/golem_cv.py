@@ -26,6 +26,7 @@ from golem.estimator.golem import Golem
 from golem.estimator.learned_graph import MATRICES
 from golem.estimator.notebook_display import NotebookDisplay
 from golem.estimator.settings import is_counted
+from golem.runtime.option_words import names_remedies
 from golem.runtime.progress import Counter
 from golem.runtime.types import BoolMatrix
 from golem.score.sparsity import L0, Criterion
@@ -59,6 +60,23 @@ class Selection:
     method: Method
     chosen: dict[str, Any]
     path: list[dict[str, Any]]
+
+    @property
+    def note(self) -> str:
+        """What to do if the choice is at an end of the path, so that the best penalty may lie beyond; or empty."""
+        penalties = [row["lambda_sparsity"] for row in self.path]
+        chosen = self.chosen["lambda_sparsity"]
+        if min(penalties) == max(penalties) or chosen not in (min(penalties), max(penalties)):
+            return ""
+        if chosen == min(penalties):
+            return (
+                "The choice is the lowest penalty of the path, so the best one may be lower still. Many of its edges "
+                "may be weak; compare with another method (select=...)."
+            )
+        return (
+            "The choice is the highest penalty of the path, so the best one may be higher still. Compare with the "
+            f"graph of a higher one, such as lambda_sparsity={2 * chosen:.3g}."
+        )
 
 
 class GolemCV(NotebookDisplay, TableEstimator):
@@ -124,7 +142,8 @@ class GolemCV(NotebookDisplay, TableEstimator):
         "stability" `stable_edges` and `expected_false`, a bound on how many of these are false
         (docs/how/selection.md).
     adjacency_frequency_, direction_frequency_ : ndarray of shape (d, d)
-        Shares of the halves that join two nodes, and that have i -> j, at the chosen setting ("stability").
+        Shares of the halves that join two nodes, and that have i -> j, at the chosen setting ("stability"). Undecided
+        edges count half for each direction, and halves do not use the shape of the noise.
     stable_ : ndarray of shape (d, d), bool
         Edges of the graph with an adjacency frequency of at least `stable` ("stability").
     selection_ : Selection
@@ -183,8 +202,6 @@ class GolemCV(NotebookDisplay, TableEstimator):
         environments, targets
             As for `Golem.fit`; with "bic" and "stability", which divides the rows within each environment.
         """
-        for attribute in [name for name in vars(self) if name.endswith("_")]:
-            delattr(self, attribute)  # of an earlier fit
         chosen = self.choose(X, environments, targets).chosen
         self.best_params_, self.path_ = chosen, self.selection_.path
         (self.best_score_,) = (row["score"] for row in self.path_ if row["chosen"])
@@ -204,8 +221,10 @@ class GolemCV(NotebookDisplay, TableEstimator):
             return getattr(self.estimator_, name)
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
+    @names_remedies
     def choose(self, X: Any, environments: Any = None, targets: Targets | None = None) -> Selection:
         """Learn the path and choose parameters for `Golem.set_params`; the parameters are those of `fit`."""
+        self._forget()
         self.check_settings()
         if not is_interventional(X, environments, targets) and read_coding(X) is not None:
             raise ValueError(
@@ -216,7 +235,7 @@ class GolemCV(NotebookDisplay, TableEstimator):
         if sample is None and self.select != "bic":
             raise ValueError(
                 f"select={self.select!r} divides the rows, but the data are moments of all rows. Use select='bic', the "
-                "rows, or the moments of shards (golem.readers.shards_from_file)"
+                "rows, or the moments of shards (golem.readers.shards_from_file)."
             )
         template = self._template()
         # Names become masks once for all fits of the path.
@@ -280,13 +299,13 @@ class GolemCV(NotebookDisplay, TableEstimator):
             if not (isinstance(self._own(name), int | np.integer) and self._own(name) >= least):
                 raise ValueError(f"{name} must be an integer of at least {least}; got {self._own(name)!r}.")
         if not 0.5 < self._own("stable") <= 1:
-            raise ValueError(f"stable must be above 0.5 and at most 1; got {self._own('stable')!r}")
+            raise ValueError(f"stable must be above 0.5 and at most 1; got {self._own('stable')!r}.")
         model = self._template()
         if model.lambda_sparsity is not None:
             raise ValueError(f"select={self.select!r} replaces lambda_sparsity={model.lambda_sparsity!r}. Omit one.")
         if model.cycles == "none":
             raise ValueError(
-                "cycles='none' leaves cyclic graphs, which cannot be scored. Use cycles='paper' or 'gentle'"
+                "cycles='none' leaves cyclic graphs, which cannot be scored. Use cycles='paper' or 'gentle'."
             )
         for name in ("lambda_sparsity", "lambda_dag", "threshold"):
             if getattr(self, name) is not None:
@@ -304,11 +323,11 @@ class GolemCV(NotebookDisplay, TableEstimator):
     def _check_grid(self, name: str, values: Any, model: Golem) -> None:
         """Raise a ValueError if the values of a parameter cannot be compared."""
         if name != "lambda_sparsity" and is_counted(model):
-            raise ValueError(f"A grid of {name} needs solver='adam' or 'lbfgs'. Leave it out with solver='order'")
+            raise ValueError(f"A grid of {name} needs solver='adam' or 'lbfgs'. Leave it out with solver='order'.")
         if getattr(self.estimator, name, None) is not None:
-            raise ValueError(f"{name} is given both as a grid and in the estimator. Leave one of them out")
+            raise ValueError(f"{name} is given both as a grid and in the estimator. Leave one of them out.")
         if np.ndim(values) == 0 or not len(values):
-            raise ValueError(f"The grid of {name} must be a list of values to choose from; got {values!r}")
+            raise ValueError(f"The grid of {name} must be a list of values to choose from; got {values!r}.")
         for value in values:
             clone(model).set_params(**{name: value}).check_settings()
 
@@ -326,7 +345,7 @@ class GolemCV(NotebookDisplay, TableEstimator):
         """Return the estimator, with threshold="lr" if its solver needs a threshold and none is set."""
         model = self.estimator or Golem()
         if not isinstance(model, Golem):
-            raise ValueError(f"The estimator must be a golem.Golem; got {type(model).__name__}")
+            raise ValueError(f"The estimator must be a golem.Golem; got {type(model).__name__}.")
         if not is_counted(model) and model.threshold is None:
             model = clone(model).set_params(threshold="lr")
         return model

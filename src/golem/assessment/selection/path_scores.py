@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -26,6 +25,7 @@ from golem.data.resampling import Sample
 from golem.estimator.golem import Golem
 from golem.estimator.settings import is_counted
 from golem.runtime.progress import Counter
+from golem.runtime.user_warnings import warn_user
 from golem.score.sparsity import L0
 
 
@@ -116,12 +116,11 @@ def by_halves(path: PenaltyPath, pairs: int, stable: float, rng: np.random.Gener
     if highest <= CONFIRMED:
         best = middle_of_the_best([(-information_criterion(fitted, L0()),) for fitted in whole])
         if highest > -np.inf:
-            warnings.warn(
+            warn_user(
                 f"The graphs of halves of the rows agree with that of all rows by at most {highest:.2f}, no more than "
                 "pure noise would. No penalty is confirmed, so the one with the lowest mbic was chosen, as with "
                 "select='bic'.",
                 DataWarning,
-                stacklevel=4,
             )
     else:
         least = highest - NO_DIFFERENCE * (1 - highest)

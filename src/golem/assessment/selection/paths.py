@@ -108,8 +108,8 @@ def held_out_scores(
 def graphs_on_path(
     model: Golem, moments: Moments | Environments, settings: Sequence[Setting], all_rows: int
 ) -> list[BoolMatrix]:
-    """Return the graph at every setting."""
-    return [one.adjacency_ for one in fit_path(model, moments, settings, all_rows)]
+    """Return the graph at every setting, as a PDAG: undecided edges have both directions."""
+    return [one.pdag_ for one in fit_path(model, moments, settings, all_rows)]
 
 
 def middle_of_the_best(scores: Sequence[tuple[float, ...]]) -> int:

@@ -7,44 +7,42 @@ which has twice the evidence per edge, then has edges that no half confirms.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
+from golem.assessment.edge_frequencies import edge_frequencies
 from golem.runtime.types import BoolMatrix, Matrix
 
 # The agreement that edges of pure noise reach. If one passes on all rows, with z^2 above the penalty, then half of them
 # have z / sqrt(2) with variance 1/2, which passes about every second time at the lowest penalties, else less often.
 CONFIRMED = 0.5
-# Agreements that differ by less, as a share of the distance to full agreement, count as equal. Over 25 pairs the
-# standard error of the difference between neighbours on the path is 0.04 to 0.09 of it (docs/selection.md).
+# Agreements that differ by less, as a share of the distance to full agreement, count as equal
+# (docs/benchmarks/selection.md has other tolerances).
 NO_DIFFERENCE = 0.05
 
 
 @dataclass(frozen=True, eq=False)
 class Frequencies:
-    """Frequencies of edges in the halves, at one setting; `direction[i, j]` is the share of graphs with i -> j.
+    """Frequencies of edges in the halves, at one setting; see `golem.assessment.edge_frequencies`.
 
     Examples
     --------
-    >>> found = Frequencies.of([np.array([[0, 1], [0, 0]]), np.array([[0, 0], [1, 0]]), np.zeros((2, 2))])
+    >>> forward, none = np.array([[0, 1], [0, 0]], dtype=bool), np.zeros((2, 2), dtype=bool)
+    >>> found = Frequencies.of([forward, forward.T, none])
     >>> found.adjacency.round(2)
     array([[0.  , 0.67],
            [0.67, 0.  ]])
     """
 
+    adjacency: Matrix
     direction: Matrix
 
     @classmethod
-    def of(cls, graphs: Iterable[BoolMatrix]) -> Frequencies:
-        """Count the edges of graphs."""
-        return cls((np.stack(list(graphs)) != 0).mean(axis=0))
-
-    @property
-    def adjacency(self) -> Matrix:
-        """Share of graphs that join i and j, (d, d)."""
-        return self.direction + self.direction.T
+    def of(cls, graphs: Sequence[BoolMatrix]) -> Frequencies:
+        """Count the edges of PDAGs."""
+        return cls(*edge_frequencies(graphs))
 
     def agreement(self, graph: BoolMatrix) -> float:
         """Return how far a graph agrees with those of the halves on adjacencies, beyond chance; 1 if all are the same.

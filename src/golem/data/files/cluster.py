@@ -10,7 +10,6 @@ import contextlib
 import dataclasses
 import logging
 import socket
-import warnings
 from collections import Counter as TextCounter
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Literal
@@ -35,6 +34,7 @@ from golem.runtime.machine import available_cores
 from golem.runtime.names import column_names
 from golem.runtime.progress import Counter
 from golem.runtime.threads import blas_threads_for
+from golem.runtime.user_warnings import warn_user
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -49,7 +49,7 @@ def read_on_cluster(tasks: list[Task], scheduler: str | Client, progress: Counte
         from distributed import KilledWorker, as_completed
 
         if not client.nthreads():
-            warnings.warn("The Dask scheduler has no workers yet; waiting for them.", DataWarning, stacklevel=4)
+            warn_user("The Dask scheduler has no workers yet; waiting for them.", DataWarning)
         # Not pure: the content of a path may change.
         pieces = [client.submit(_part_on_worker, _with_absolute_path(task), pure=False) for task in tasks]
         total = _tree(pieces, lambda left, right: client.submit(merged, left, right, pure=False))
@@ -106,7 +106,7 @@ def connected(scheduler: str | Client, workers: int | None = None) -> Iterator[C
     try:
         from distributed import Client, LocalCluster
     except ModuleNotFoundError:
-        raise ValueError(f"Dask is not installed. Install it: {INSTALL}") from None
+        raise ValueError(f"Dask is not installed. Install it with {INSTALL}.") from None
 
     if not isinstance(scheduler, str):
         yield scheduler
@@ -149,7 +149,7 @@ def moments_from_dask(frame: Any, *, missing: Literal["error", "drop"] = "error"
         import dask.array
         import dask.dataframe
     except ModuleNotFoundError:
-        raise ValueError(f"Dask is not installed: {INSTALL}") from None
+        raise ValueError(f"Dask is not installed. Install it with {INSTALL}.") from None
 
     if isinstance(frame, dask.dataframe.DataFrame):
         names = column_names(frame.columns, len(frame.columns))
@@ -176,7 +176,7 @@ def _coding_of(frame: Any, names: tuple[str, ...]) -> Coding:
         for name, cells in found.items():
             counts[name].update(cells)
     variables = categories(counts)
-    warn_of_rare_levels(counts, stacklevel=4)
+    warn_of_rare_levels(counts)
     return Coding(tuple(variables.get(name, Variable(name)) for name in names))
 
 

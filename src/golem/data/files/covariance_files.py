@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -73,21 +74,40 @@ def read_covariance(
     >>> moments.n, moments.names, float(moments.covariance[0, 1])
     (100, ('a', 'b'), 0.5)
     """
-    path = Path(path)
-    with naming(path):
-        try:
-            lines = _lines(path.read_bytes().decode("utf-8-sig"))
-        except UnicodeDecodeError:
-            raise ValueError(f"{_NO_MATRIX}: it is not text in UTF-8.") from None
-        heading = bool(lines) and _HEADING.fullmatch(lines[0]) is not None
-        lines = lines[heading:]
-        n = _rows_of(lines, rows, heading)
-        if lines and _COUNT.fullmatch(lines[0].strip()) and (heading or len(_split(lines[0])) == 1):
-            lines = lines[1:]
-        names, S = _matrix(lines)
-        chosen = _chosen(names, columns, drop)
-        index = positions(chosen, names)
-        return Moments.from_covariance(S[np.ix_(index, index)], n, names=chosen)
+    return CovarianceFile.read(path, rows).moments(columns, drop)
+
+
+@dataclass(frozen=True, eq=False)
+class CovarianceFile:
+    """The content of a file: the names of all columns, their covariance, and the number of rows behind it."""
+
+    path: Path
+    names: tuple[str, ...]
+    covariance: Matrix
+    n: int
+
+    @classmethod
+    def read(cls, path: str | Path, rows: int | None = None) -> CovarianceFile:
+        """Read a file; see `read_covariance`."""
+        path = Path(path)
+        with naming(path):
+            try:
+                lines = _lines(path.read_bytes().decode("utf-8-sig"))
+            except UnicodeDecodeError:
+                raise ValueError(f"{_NO_MATRIX}: it is not text in UTF-8.") from None
+            heading = bool(lines) and _HEADING.fullmatch(lines[0]) is not None
+            lines = lines[heading:]
+            n = _rows_of(lines, rows, heading)
+            if lines and _COUNT.fullmatch(lines[0].strip()) and (heading or len(_split(lines[0])) == 1):
+                lines = lines[1:]
+            return cls(path, *_matrix(lines), n)
+
+    def moments(self, columns: Sequence[str] | None = None, drop: Sequence[str] = ()) -> Moments:
+        """Return the moments of some columns; by default of all."""
+        with naming(self.path):
+            chosen = _chosen(self.names, columns, drop)
+            index = positions(chosen, self.names)
+            return Moments.from_covariance(self.covariance[np.ix_(index, index)], self.n, names=chosen)
 
 
 def _lines(text: str) -> list[str]:

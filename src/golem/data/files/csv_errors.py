@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 
 # If at most this many lines of numeric columns contain text, the lines are at fault, not the columns.
 _FEW_LINES = 3
+# Texts that PyArrow reads as Booleans.
+_BOOLEANS = frozenset({"True", "TRUE", "true", "False", "FALSE", "false"})
+_WHOLE = re.compile(r"[+-]?\d+")
 # Longer cells do not mark missing values.
 _LONGEST_MARKER = 30
 
@@ -50,48 +53,96 @@ class Block:
 
 def lines_error(file: CsvFile, block: Block, columns: Sequence[int]) -> ValueError | None:
     """Return the error for a line with a wrong number of fields, or for cells that are not numbers, if any."""
-    text: dict[int, list[tuple[int, str]]] = {}
-    have_numbers, absent, d = set(), set(), len(file.names)
-    wanted = d + file.form.padding
+    cells = _Cells()
     for number, line in block.numbered_lines():
         fields = split_line(line.decode(file.form.encoding, "replace"), file.form.separator)
-        if len(fields) != wanted:
-            return ValueError(
-                f"Line {number} has {len(fields)} fields instead of {wanted}. The file may be truncated or damaged."
-            )
-        for j, field in enumerate(fields[d:], start=d + 1):
-            if field not in file.na.texts and field not in MISSING_WORDS:
-                return ValueError(
-                    f"Column {j} has no name, but the value {quoted([field])} in line {number}. Name the column in "
-                    "the first line, or remove the value."
-                )
-        for j in columns:
-            if file.na.is_missing(fields[j], file.names[j]):
-                absent.add(j)
-            elif is_readable(fields[j], file.form.decimal_comma):
-                have_numbers.add(j)
-            else:
-                text.setdefault(j, []).append((number, fields[j]))
-    if not text:
+        if (wrong := _fields_error(file, number, fields)) is not None:
+            return wrong
+        cells.add(file, number, fields, columns)
+    if not cells.text:
         return None
-    lines = {number for cells in text.values() for number, _ in cells}
+    text = cells.text_without_booleans()
+    lines = {number for found in text.values() for number, _ in found}
     if file.made_up_names and len(text) == len(columns) > 1 and lines == {1}:
         return ValueError(
             f"Line 1 contains text in all {len(columns)} columns and looks like a header. Remove header=False."
         )
     at_least = "" if block.begin == 0 and block.end == file.size else "at least "
-    found = {}
-    for j, cells in sorted(text.items()):
-        more = f" and text in {at_least}{counted(len(cells) - 1, 'more line')}" if len(cells) > 1 else ""
-        found[file.names[j]] = f"{quoted([cells[0][1]])} in line {cells[0][0]}{more}"
-    remedy = _remedy(file, text, among_numbers=have_numbers.issuperset(text))
-    if gaps := [file.names[j] for j in columns if j in absent and j not in text]:
+    described = {}
+    for j, found in sorted(text.items()):
+        more = f" and text in {at_least}{counted(len(found) - 1, 'more line')}" if len(found) > 1 else ""
+        described[file.names[j]] = f"{quoted([found[0][1]])} in line {found[0][0]}{more}"
+    among_numbers = cells.numbers.issuperset(text)
+    remedy = _remedy(file, text, among_numbers)
+    if gaps := [file.names[j] for j in columns if j in cells.absent and j not in text]:
         # So that the next attempt is the last one.
         remedy += f" Values of {quoted(gaps, 4)} are missing: also choose missing='drop' or missing='em'."
-    among_numbers = have_numbers.issuperset(text)
-    error = not_numeric(found, len(columns), remedy, among_numbers)
-    error.text = {} if among_numbers and len(lines) <= _FEW_LINES else found
+    error = not_numeric(described, len(columns), remedy, among_numbers)
+    error.text = {} if among_numbers and len(lines) <= _FEW_LINES else described
+    error.columns = tuple(file.names[j] for j in sorted(cells.text))
+    if len(text) == 1 or len(lines) > _FEW_LINES:
+        whole = {file.names[j]: text[j] for j in sorted(text) if j in cells.numbers - cells.decimals}
+        error.whole_numbers = tuple(name for name, found in whole.items() if not _is_slip(name, found))
     return error
+
+
+def _is_slip(name: str, cells: Sequence[tuple[int, str]]) -> bool:
+    """Return whether all cells are numbers in another notation, or the name of the column, so that none is a level."""
+    return all(cell == name or is_number(cell, decimal_comma=True) for _, cell in cells)
+
+
+def _fields_error(file: CsvFile, number: int, fields: Sequence[str]) -> ValueError | None:
+    """Return the error for a line with a wrong number of fields, if it is one."""
+    d, wanted = len(file.names), len(file.names) + file.form.padding
+    if len(fields) != wanted:
+        return ValueError(
+            f"Line {number} has {len(fields)} fields instead of {wanted}. The file may be truncated or damaged."
+        )
+    for j, field in enumerate(fields[d:], start=d + 1):
+        if field not in file.na.texts and field not in MISSING_WORDS:
+            return ValueError(
+                f"Column {j} has no name, but the value {quoted([field])} in line {number}. Name the column in "
+                "the first line, or remove the value."
+            )
+    return None
+
+
+class _Cells:
+    """The cells of columns that are not numbers, as (line, cell), and the columns with numbers or missing values.
+
+    `decimals` are the columns with numbers that are not whole.
+    """
+
+    def __init__(self) -> None:
+        self.text: dict[int, list[tuple[int, str]]] = {}
+        self.numbers: set[int] = set()
+        self.absent: set[int] = set()
+        self.decimals: set[int] = set()
+        self._other_numbers: set[int] = set()
+
+    def add(self, file: CsvFile, number: int, fields: Sequence[str], columns: Sequence[int]) -> None:
+        """Add the cells of a line."""
+        for j in columns:
+            if file.na.is_missing(fields[j], file.names[j]):
+                self.absent.add(j)
+            elif is_readable(fields[j], file.form.decimal_comma):
+                self.numbers.add(j)
+                if fields[j] not in ("0", "1"):
+                    self._other_numbers.add(j)
+                if not _WHOLE.fullmatch(fields[j]):
+                    self.decimals.add(j)
+            else:
+                self.text.setdefault(j, []).append((number, fields[j]))
+
+    def text_without_booleans(self) -> dict[int, list[tuple[int, str]]]:
+        """Return the text, in which True and False count as the numbers 1 and 0 if the column has no others."""
+        found: dict[int, list[tuple[int, str]]] = {}
+        for j, cells in self.text.items():
+            if j not in self._other_numbers and any(cell in _BOOLEANS for _, cell in cells):
+                self.numbers.add(j)
+                cells = [(line, cell) for line, cell in cells if cell not in _BOOLEANS]
+            found |= {j: cells} if cells else {}
+        return found or self.text
 
 
 def _remedy(file: CsvFile, text: dict[int, list[tuple[int, str]]], among_numbers: bool) -> str:

@@ -7,8 +7,8 @@ on how files are cut into pieces, so neither do the levels.
 
 from __future__ import annotations
 
+import functools
 import threading
-import warnings
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -31,14 +31,14 @@ from golem.data.table_errors import NotNumericError
 from golem.data.unusable import unusable_error
 from golem.data.variables import FEW_VALUES, Coding, Variable
 from golem.runtime.machine import available_cores
+from golem.runtime.option_words import setting
+from golem.runtime.user_warnings import warn_user
 
 Result = TypeVar("Result")
 # The text of a cell, and the name of the number in it, "" if it is missing, None if it is text.
 Cell = tuple[str, str | None]
 _MOST_THREADS = 8
 _PROBED = 20
-# Calls between a warning and the line of the user.
-_STACK = 6
 
 
 def reading_categories(table: TableFiles, read: Callable[[TableFiles], Result]) -> tuple[TableFiles, Result]:
@@ -55,7 +55,8 @@ def reading_categories(table: TableFiles, read: Callable[[TableFiles], Result]) 
         except NotNumericError as error:
             known = table.text or frozenset()
             if known.issuperset(error.columns):
-                raise error.among_chosen(table.numeric) from None
+                declared = functools.partial(setting, "categorical")
+                raise error.among_chosen(table.numeric).or_categories(declared, table.numeric) from None
             table = with_types(table, known.union(error.columns))
 
 
@@ -194,7 +195,7 @@ def _scanned(table: TableFiles, text: Collection[str], codes: Collection[str]) -
     if len(counts) == len(found) and codes and all(map(are_few_integers, numbers.values())):
         taken = {name: levels for name, levels in numbers.items() if name not in table.numeric}
         sentence = note_of_codes({name: len(levels) for name, levels in taken.items()}, are_categories=True)
-        warnings.warn(sentence, DataWarning, stacklevel=_STACK)
+        warn_user(sentence, DataWarning)
         variables |= categories(taken)
         table = replace(table, codes=frozenset(taken))
     coding = Coding(tuple(variables.get(name, Variable(name)) for name in table.names))

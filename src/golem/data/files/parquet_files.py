@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import functools
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -121,14 +122,14 @@ class ParquetFile:
         return pieces
 
     def texts(self, columns: Sequence[int]) -> frozenset[int]:
-        """Return the columns of text, dictionaries or Booleans."""
+        """Return the columns of text, dictionaries or Booleans, and whole numbers that were categories when written."""
         return self._texts.intersection(columns)
 
     @functools.cached_property
     def _texts(self) -> frozenset[int]:
         with _opened(self.path) as file:
-            schema = file.schema_arrow
-        return frozenset(j for j in range(len(self.names)) if is_category(schema.field(j).type))
+            kinds, written = file.schema_arrow.types, _written_types(file)
+        return frozenset(j for j, kind in enumerate(kinds) if is_category(kind) or _has_codes(written[j]))
 
     def number_in(self, cell: str, name: str) -> str | None:
         """Return the name of the number in a value of a column, "" if it is missing, or None if it is text."""
@@ -204,6 +205,22 @@ class ParquetFile:
 def _text(value: Any) -> str:
     """Return the text of a value; a whole number has no decimals."""
     return number_name(value) if isinstance(value, float) else str(value).strip()
+
+
+def _written_types(file: Any) -> list[Any]:
+    """Return the types of the columns in the program that wrote the file; PyArrow reads codes as plain numbers."""
+    import pyarrow as pa
+
+    schema, written = file.schema_arrow, (file.metadata.metadata or {}).get(b"ARROW:schema")
+    stored = schema if written is None else pa.ipc.read_schema(pa.py_buffer(base64.b64decode(written)))
+    return list(stored.types if stored.names == schema.names else schema.types)
+
+
+def _has_codes(kind: Any) -> bool:
+    """Return whether a type is that of a category whose levels are whole numbers."""
+    import pyarrow as pa
+
+    return bool(pa.types.is_dictionary(kind) and pa.types.is_integer(kind.value_type))
 
 
 def _place(start: int, group: str, row: int) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import glob
 import re
-import warnings
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -24,6 +23,7 @@ from golem.data.variables import Coding
 from golem.runtime.messages import counted, quoted, suggestion
 from golem.runtime.names import column_names
 from golem.runtime.option_words import setting
+from golem.runtime.user_warnings import warn_user
 
 # Results of `golem fit` and `golem compare`, possibly written into the folder of the data.
 _RESULT_MARKS = ("graph.json", "comparison.csv")
@@ -95,6 +95,11 @@ class TableFiles:
         return self.files[0].made_up_names
 
     @property
+    def chosen(self) -> frozenset[str]:
+        """The columns whose type the user has chosen."""
+        return self.categorical | self.numeric
+
+    @property
     def padded(self) -> list[str]:
         """Columns of text files whose numbers have leading zeros, such as 00501, and that have no type by choice."""
         found = [
@@ -102,8 +107,7 @@ class TableFiles:
             for file, columns in zip(self.files, self.positions, strict=True)
             if isinstance(file, CsvFile)
         ]
-        chosen = self.numeric | self.categorical
-        return [name for name in self.names if name not in chosen and any(name in names for names in found)]
+        return [name for name in self.names if name not in self.chosen and any(name in names for names in found)]
 
     @property
     def size(self) -> int:
@@ -260,12 +264,11 @@ def _chosen(file: TableFile, columns: Sequence[str] | None, drop: Sequence[str])
         columns = [name for name in file.names if name not in index]
         _warn_of_ignored_columns(file, [] if set(index) <= set(drop) else index)
     if isinstance(file, CsvFile) and (numbers := file.form.doubtful):
-        warnings.warn(
+        warn_user(
             f"{source_name(file.path)}: The first line is used as the names of the columns, although it contains the "
             f"number{'s' * (len(numbers) > 1)} {quoted(numbers)}. If it is a row of data, use "
             "header=False. Otherwise use header=True to avoid this warning.",
             DataWarning,
-            stacklevel=4,
         )
     names = [name for name in columns if name not in drop]
     if not names:
@@ -286,7 +289,7 @@ def _warn_of_ignored_columns(file: TableFile, index: Sequence[str]) -> None:
             f"Ignored {counted(file.form.padding, 'field')} without a name or a value at the end of every line."
         )
     for sentence in ignored:
-        warnings.warn(f"{source_name(file.path)}: {sentence}", DataWarning, stacklevel=5)
+        warn_user(f"{source_name(file.path)}: {sentence}", DataWarning)
 
 
 def _saved_index(file: TableFile) -> list[str]:

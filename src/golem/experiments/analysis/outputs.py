@@ -25,9 +25,9 @@ from golem.experiments.analysis.tables import (
     write_csv,
 )
 from golem.experiments.engine.store import DONE, Store
-from golem.experiments.engine.task import Grid
 from golem.experiments.experiment import Experiment, Table, Verdict
 from golem.experiments.learners import NOTES
+from golem.experiments.task import Grid
 from golem.runtime.files import replacing, write_text
 from golem.runtime.messages import counted, shortened
 

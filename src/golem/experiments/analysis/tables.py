@@ -13,8 +13,8 @@ import numpy as np
 
 from golem.experiments.analysis.inference import Mean, mean_over_seeds
 from golem.experiments.engine.store import DONE, Store, flat
-from golem.experiments.engine.task import Row, Task, Value
 from golem.experiments.experiment import Table
+from golem.experiments.task import Row, Task, Value
 from golem.runtime.files import csv_text, write_text
 
 # The last columns of the table, in this order.

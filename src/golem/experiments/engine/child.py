@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from golem.experiments.engine.provenance import about
 from golem.experiments.engine.store import FAILED, TIMEOUT
-from golem.experiments.engine.task import Task
+from golem.experiments.task import Task
 from golem.runtime.child_process import ChildProcess, CrashError, TimeLimitError
 from golem.runtime.threads import thread_bounds
 
@@ -18,8 +19,8 @@ class Batch:
 
     Parameters
     ----------
-    tasks : tuple of Task
-        Tasks of one shape; an empty tuple only checks whether the device can be used.
+    tasks : mapping of str to Task
+        Tasks of one shape by their keys; an empty mapping only checks whether the device can be used.
     time_limit : float, optional
         Maximum seconds per task.
     device : str
@@ -28,7 +29,7 @@ class Batch:
         Folder in which long solves keep their states.
     """
 
-    tasks: tuple[Task, ...]
+    tasks: Mapping[str, Task]
     time_limit: float | None = None
     device: str = "cpu"
     checkpoints: str | None = None
@@ -56,7 +57,7 @@ class Child:
         ValueError
             If the device of the batch cannot be used.
         """
-        tasks = [task.as_dict() for task in batch.tasks]
+        tasks = [task.as_dict() for task in batch.tasks.values()]
         request = {"tasks": tasks, "device": batch.device, "checkpoints": batch.checkpoints}
         rows: list[dict[str, Any]] | str
         try:
@@ -68,7 +69,7 @@ class Child:
             rows = self._stopped(batch, FAILED, str(crash), crash.seconds)
         if isinstance(rows, str):
             raise ValueError(rows)
-        return [{"key": task.key} | row for task, row in zip(batch.tasks, rows, strict=True)]
+        return [{"key": key} | row for key, row in zip(batch.tasks, rows, strict=True)]
 
     def close(self) -> None:
         """End the child."""
@@ -77,12 +78,12 @@ class Child:
     def _stopped(self, batch: Batch, status: str, reason: str, seconds: float) -> list[dict[str, Any]]:
         """Return the rows of tasks that were stopped or crashed."""
         origin = about(batch.device, self._threads) | {"batch": len(batch.tasks)}
-        return [row_of(task, status, reason, {}, seconds / len(batch.tasks), **origin) for task in batch.tasks]
+        return [row_of(task, status, reason, {}, seconds / len(batch.tasks), **origin) for task in batch.tasks.values()]
 
 
 def row_of(
     task: Task, status: str, reason: str, measured: dict[str, Any], seconds: float, **more: Any
 ) -> dict[str, Any]:
-    """Return a row of the store, without its key, which needs the settings of all methods."""
+    """Return a row of the store, without its key."""
     about = {"status": status, "reason": reason, "measured": measured, "seconds": seconds}
     return task.as_dict() | about | more

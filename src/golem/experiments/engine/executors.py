@@ -55,7 +55,7 @@ class Local:
     def check(self, device: str) -> None:
         """Raise a ValueError if a device cannot be used; a process of its own checks this."""
         with contextlib.closing(Child(threads=1)) as child:
-            child.run(Batch((), None, device))
+            child.run(Batch({}, None, device))
 
     def run(self, batches: Iterable[Batch]) -> Generator[list[dict[str, Any]]]:
         """Yield the rows of each batch when it has ended."""
@@ -88,7 +88,7 @@ class Dask:
     def check(self, device: str) -> None:
         """Raise a ValueError if a worker cannot use a device; the other workers check it with their first batch."""
         with connected(self.scheduler or "local", self.workers) as client:
-            client.submit(_on_worker, Batch((), None, device), pure=False).result()
+            client.submit(_on_worker, Batch({}, None, device), pure=False).result()
 
     def run(self, batches: Iterable[Batch]) -> Generator[list[dict[str, Any]]]:
         """Yield the rows of each batch when it has ended.

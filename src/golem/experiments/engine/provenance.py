@@ -10,6 +10,7 @@ from pathlib import Path
 
 from golem.runtime.devices import device_name
 from golem.runtime.machine import available_cores
+from golem.runtime.messages import counted
 from golem.runtime.threads import THREAD_VARIABLES, thread_bounds
 from golem.runtime.version import __version__
 
@@ -49,7 +50,7 @@ def about(device: str, threads: int | None = None) -> dict[str, str]:
     """Return version, commit, device and hardware of this process, or of a child with a maximum number of threads."""
     variables = os.environ if threads is None else thread_bounds(threads)
     bound = variables.get(THREAD_VARIABLES[0]) or available_cores()
-    hardware = f"{processor()}, {available_cores()} cores, threads: {bound}"
+    hardware = f"{processor()}, {counted(available_cores(), 'core')}, threads: {bound}"
     named = device_name(device)
     return {
         "version": __version__,

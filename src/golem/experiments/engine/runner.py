@@ -16,8 +16,8 @@ from golem.experiments.engine.child import Batch
 from golem.experiments.engine.executors import Executor, Local
 from golem.experiments.engine.leases import Leases
 from golem.experiments.engine.store import DONE, TIMEOUT, Store
-from golem.experiments.engine.task import Grid, Task
 from golem.experiments.experiment import Experiment
+from golem.experiments.task import Grid, Task
 
 TIME_LIMIT = 3600.0
 
@@ -138,7 +138,8 @@ def run(
         rows = store.read()
     found = {row["key"]: row["status"] for row in rows if row["key"] in tasks}
     # All cells of one seed first, so that the rows of a stopped run cover the whole figure.
-    pending = sorted((task for key, task in tasks.items() if key not in found), key=lambda task: task.seed)
+    left = [(key, task) for key, task in tasks.items() if key not in found]
+    pending = dict(sorted(left, key=lambda item: item[1].seed))
     if pending and options.device != "cpu":
         options.executor.check(options.device)
     clock = _Clock(pending, len(found))
@@ -173,7 +174,7 @@ def run(
         failed=_failures(added),
         lost=lost,
         found_failed=_failures(found),
-        elsewhere=sum(task.key not in added and store.has(task.key) for task in pending),
+        elsewhere=sum(key not in added and store.has(key) for key in pending),
         held=sum(not store.has(key) for key in held),
         resumable=resumable,
     )
@@ -185,7 +186,7 @@ def _tasks(experiment: Experiment, grid: Grid) -> dict[str, Task]:
         raise ValueError(
             f"{experiment.name!r} has no sizes to choose from, because its data fix them. Leave out --sizes."
         )
-    tasks = {task.key: task for task in experiment.tasks(grid)}
+    tasks = {experiment.key(task): task for task in experiment.tasks(grid)}
     if not tasks:
         raise ValueError("There are no tasks with these sizes and methods. Choose others with --sizes and --methods.")
     return tasks
@@ -224,19 +225,19 @@ def _require_same_kind(rows: list[dict[str, Any]], name: str, mode: str, folder:
             )
 
 
-def _batches(experiment: Experiment, pending: list[Task], options: Options, folder: Path) -> Iterator[Batch]:
+def _batches(experiment: Experiment, pending: Mapping[str, Task], options: Options, folder: Path) -> Iterator[Batch]:
     """Yield batches of tasks of one shape."""
-    groups: dict[Hashable, list[Task]] = defaultdict(list)
+    groups: dict[Hashable, list[tuple[str, Task]]] = defaultdict(list)
     stacking = options.batch > 1 or options.device != "cpu"
-    for task in pending:
+    for key, task in pending.items():
         shape = experiment.shape(task) if experiment.shape is not None and stacking else None
-        groups[task.key if shape is None else ("shape", shape)].append(task)
+        groups[key if shape is None else ("shape", shape)].append((key, task))
     # All methods on the same data in turn: some start from the solution of others (`learners.learn_batch`).
     for start in range(0, max(map(len, groups.values()), default=0), options.batch):
         for shape, group in groups.items():
             device = options.device if isinstance(shape, tuple) else "cpu"
             if some := group[start : start + options.batch]:
-                yield Batch(tuple(some), options.time_limit, device, str(folder_of(folder)))
+                yield Batch(dict(some), options.time_limit, device, str(folder_of(folder)))
 
 
 def _free(batches: Iterable[Batch], store: Store, leases: Leases, held: set[str], clock: _Clock) -> Iterator[Batch]:
@@ -247,28 +248,29 @@ def _free(batches: Iterable[Batch], store: Store, leases: Leases, held: set[str]
     again: list[Batch] = []
     for last, some in ((False, batches), (True, again)):
         for batch in some:
-            free, left = [], []
-            for task in batch.tasks:
-                if not store.has(task.key) and not leases.take(task.key):
-                    left.append(task)
-                elif store.has(task.key):  # perhaps only just now
-                    leases.release(task.key)
-                    clock.drop(task)
+            free: dict[str, Task] = {}
+            left: dict[str, Task] = {}
+            for key, task in batch.tasks.items():
+                if not store.has(key) and not leases.take(key):
+                    left[key] = task
+                elif store.has(key):  # perhaps only just now
+                    leases.release(key)
+                    clock.drop(key)
                 else:
-                    free.append(task)
+                    free[key] = task
             if left and last:
-                held.update(task.key for task in left)
+                held.update(left)
             elif left:
-                again.append(replace(batch, tasks=tuple(left)))
+                again.append(replace(batch, tasks=left))
             if free:
-                yield replace(batch, tasks=tuple(free))
+                yield replace(batch, tasks=free)
 
 
 class _Clock:
     """Estimates the time left from that of similar tasks: same method and size, or same method, or any."""
 
-    def __init__(self, pending: list[Task], found: int) -> None:
-        self._left = {task.key: task for task in pending}
+    def __init__(self, pending: Mapping[str, Task], found: int) -> None:
+        self._left = dict(pending)
         self._seconds: dict[Hashable, list[float]] = defaultdict(list)
         self._found, self._busy, self._began = found, 0.0, time.monotonic()
         self._ran = 0
@@ -284,9 +286,9 @@ class _Clock:
         for kind in self._kinds(task):
             self._seconds[kind].append(row["seconds"])
 
-    def drop(self, task: Task) -> None:
+    def drop(self, key: str) -> None:
         """Count a task that another runner has completed."""
-        self._found += self._left.pop(task.key, None) is not None
+        self._found += self._left.pop(key, None) is not None
 
     def seconds_left(self) -> float | None:
         work = 0.0

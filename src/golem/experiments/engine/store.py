@@ -16,7 +16,7 @@ from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import Any
 
-from golem.experiments.engine.task import Row
+from golem.experiments.task import Row
 
 DONE, FAILED, TIMEOUT = "done", "failed", "timeout"
 

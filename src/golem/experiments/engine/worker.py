@@ -12,9 +12,9 @@ from golem.experiments.engine.checkpoints import keeping_in
 from golem.experiments.engine.child import row_of
 from golem.experiments.engine.provenance import about
 from golem.experiments.engine.store import DONE, FAILED
-from golem.experiments.engine.task import Row, Task
 from golem.experiments.experiment import Experiment
 from golem.experiments.registry import load
+from golem.experiments.task import Row, Task
 from golem.runtime.child_process import serve
 from golem.runtime.devices import Placement
 

@@ -140,7 +140,7 @@ def read_graph_document(path: str | Path) -> GraphDocument:
         document.graph()
     except ValueError as error:
         reason = str(error).rstrip(".")
-        raise ValueError(f"{path} is not a graph.json of `golem fit` ({reason}).") from None
+        raise ValueError(f"{path} is not a graph.json of `golem fit`: {reason}.") from None
     return document
 
 

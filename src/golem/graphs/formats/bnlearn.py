@@ -16,7 +16,8 @@ def write_bnlearn(graph: NamedGraph) -> str:
     """Return the model string of a DAG, for model2network."""
     if bad := [name for name in graph.names if re.search(r'[\[\]|:"\n\r]', name) or name != name.strip()]:
         raise ValueError(
-            f"bnlearn cannot store brackets, bars, colons, quotation marks, line breaks and outer blanks: {quoted(bad)}"
+            "bnlearn cannot store brackets, bars, colons, quotation marks, line breaks and outer blanks: "
+            f"{quoted(bad)}."
         )
     if not is_dag(graph.adjacency):
         raise ValueError("A model string of bnlearn is a DAG. Export without cpdag=True, or use dagitty or pcalg.")

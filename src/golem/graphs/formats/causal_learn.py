@@ -18,7 +18,7 @@ def write_causal_learn(graph: NamedGraph) -> str:
     marks = ";" if len(graph.names) > 1 else ";,"
     if bad := [name for name in graph.names if any(mark in name for mark in marks) or name.split() != [name]]:
         raise ValueError(
-            f"the format of causal-learn cannot store names with blanks or semicolons: {quoted(bad)}. Rename them, or "
+            f"The format of causal-learn cannot store names with blanks or semicolons: {quoted(bad)}. Rename them, or "
             "use golem.output.to_causal_learn, which returns a graph object."
         )
     directed = {(source, target) for source, target, _ in graph.edge_list()}
@@ -47,10 +47,10 @@ def read_causal_learn(text: str) -> NamedGraph:
             continue
         found = _EDGE.fullmatch(line)
         if found is None:
-            raise ValueError(f"cannot read the edge {line!r}")
+            raise ValueError(f"The edge {line!r} cannot be read.")
         first, ends, rest = found.groups()
         if ends not in ("-->", "<--", "---"):
-            raise ValueError(f"the edge {line!r} marks a hidden common cause, which a DAG cannot have")
+            raise ValueError(f"The edge {line!r} marks a hidden common cause, which a DAG cannot have.")
         second = _beginning(rest, nodes)
         edges += [(first, second, {})] if ends != "<--" else []
         edges += [(second, first, {})] if ends != "-->" else []

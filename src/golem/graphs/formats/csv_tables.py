@@ -21,6 +21,15 @@ def write_edge_list(graph: NamedGraph) -> str:
     return csv_text([["source", "target", *columns], *rows])
 
 
+def write_truth(graph: NamedGraph) -> str:
+    """Return an edge list that also names the variables without edges, as rows with a source only."""
+    width = 3 if graph.weighted else 2
+    isolated = [
+        name for name, edges in zip(graph.names, graph.adjacency | graph.adjacency.T, strict=True) if not edges.any()
+    ]
+    return write_edge_list(graph) + csv_text([[name, *[""] * (width - 1)] for name in isolated])
+
+
 def write_matrix(graph: NamedGraph) -> str:
     """Return a CSV text with one row of weights per variable as the cause; edges without weights have 1.
 
@@ -50,20 +59,23 @@ def read_csv(text: str) -> NamedGraph:
     """Read an edge list with the header source,target[,weight,...], or a square table of weights with names.
 
     The first two columns of an edge list can also be called from,to or cause,effect. If the separator is a semicolon or
-    a tab, `0,5` is a number.
+    a tab, `0,5` is a number. A row with only a source is a variable without edges.
     """
     rows, separator = _split(text)
     if rows and tuple(name.lower() for name in rows[0][:2]) in _ENDS:
         header = rows[0][2:]
-        if incomplete := [row[0] for row in rows[1:] if len(row) < 2]:
-            raise ValueError(f"the edge from {incomplete[0]!r} has no {rows[0][1]}")
+        listed = [row for row in rows[1:] if len(row) < 2 or any(row[1:])]
+        if incomplete := [row[0] for row in listed if len(row) < 2 or not row[1]]:
+            raise ValueError(f"The edge from {incomplete[0]!r} has no {rows[0][1]}.")
         # Empty cells at the end of a line may be missing.
-        cells = [dict(zip(header, _with_points(row[2:], separator), strict=False)) for row in rows[1:]]
-        edges = [(row[0], row[1], attributes) for row, attributes in zip(rows[1:], cells, strict=True)]
-        return NamedGraph.from_lists(dict.fromkeys(name for edge in edges for name in edge[:2]), edges)
+        cells = [dict(zip(header, _with_points(row[2:], separator), strict=False)) for row in listed]
+        edges = [(row[0], row[1], attributes) for row, attributes in zip(listed, cells, strict=True)]
+        named = dict.fromkeys(name for edge in edges for name in edge[:2])
+        isolated = dict.fromkeys(row[0] for row in rows[1:] if len(row) > 1 and not any(row[1:]))
+        return NamedGraph.from_lists(named | isolated, edges)
     names = rows[0][1:]
     if [row[0] for row in rows[1:]] != names:
-        raise ValueError("the names of rows and columns differ")
+        raise ValueError("The names of rows and columns differ.")
     weights = weight_matrix([_with_points(row[1:], separator) for row in rows[1:]], names)
     return NamedGraph.from_weights(weights, column_names(names, len(names)))
 
@@ -75,7 +87,7 @@ def _split(text: str) -> tuple[list[list[str]], str]:
         rows = [[field.strip() for field in row] for row in lines if row]
         if rows and len(rows[0]) > 1:
             return rows, separator
-    raise ValueError("the first line has only one field")
+    raise ValueError("The first line has only one field.")
 
 
 def _with_points(cells: list[str], separator: str) -> list[str]:

@@ -21,7 +21,7 @@ _BETA = re.compile(r'(?:^|[\s,\[])beta\s*=\s*"?\s*([-+.\deE]+)')
 def write_dagitty(graph: NamedGraph) -> str:
     """Return the code of a graph; weights become path coefficients (beta)."""
     if bad := [name for name in graph.names if any(mark in name for mark in '"\\\n\r')]:
-        raise ValueError(f"DAGitty cannot store quotation marks, backslashes and line breaks in names: {quoted(bad)}")
+        raise ValueError(f"DAGitty cannot store quotation marks, backslashes and line breaks in names: {quoted(bad)}.")
     edges = graph.edge_list()
     pairs, where = {edge[:2] for edge in edges}, {name: k for k, name in enumerate(graph.names)}
     lines = [f'  "{name}"' for name in graph.names]
@@ -62,16 +62,16 @@ class _Reader:
         """Read the whole text."""
         kind = self._next("word")
         if kind not in ("dag", "pdag"):
-            raise ValueError(f"a {kind} has marks of hidden common causes, which a DAG cannot have")
+            raise ValueError(f"A {kind} has marks of hidden common causes, which a DAG cannot have.")
         self._next("word", "text")
         if self._next("mark") != "{":
-            raise ValueError("the opening brace is missing")
+            raise ValueError("The opening brace is missing.")
         while (mark := self._next("mark")) != "}":
             if mark is not None:
-                raise ValueError(f"unexpected {mark!r}")
+                raise ValueError(f"Unexpected {mark!r}.")
             self._statement()
         if self._position < len(self._found):
-            raise ValueError(f"there is text after the closing brace: {self._found[self._position][0]!r}")
+            raise ValueError(f"There is text after the closing brace: {self._found[self._position][0]!r}.")
 
     def _statement(self) -> None:
         """Read a chain of edges with its attributes, a name, or a setting such as bb="0,0,1,1"."""
@@ -107,7 +107,7 @@ class _Reader:
         name = self._next("text", "word")
         if name is None:
             rest = self._found[self._position][0] if self._position < len(self._found) else "the end of the text"
-            raise ValueError(f"expected a name, found {rest!r}")
+            raise ValueError(f"Expected a name, found {rest!r}.")
         name = name[1:-1] if name.startswith('"') else name
         self.names[name] = None
         return [name]

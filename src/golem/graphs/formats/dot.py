@@ -95,13 +95,13 @@ def _tokens(text: str) -> list[_Token]:
     while position < len(text):
         match = _TOKEN.match(text, position)
         if match is None:
-            raise ValueError(f"cannot read {text[position : position + 20]!r}")
+            raise ValueError(f"{text[position : position + 20]!r} cannot be read.")
         position = match.end()
         if match["html"]:
             start, depth = position, 1
             while depth:
                 if position == len(text):
-                    raise ValueError("an HTML name has no closing >")
+                    raise ValueError("An HTML name has no closing >.")
                 depth += {"<": 1, ">": -1}.get(text[position], 0)
                 position += 1
             found.append(_Token(html.unescape(text[start : position - 1]), True))
@@ -137,7 +137,7 @@ class _Reader:
 
     def expect(self, mark: str) -> None:
         if not self.take(mark):
-            raise ValueError(f"expected {mark!r}, found {self.token.text or 'the end of the file'!r}")
+            raise ValueError(f"Expected {mark!r}, found {self.token.text or 'the end of the file'!r}.")
 
     def word(self, *words: str) -> str | None:
         """Consume one of some keywords, in upper or lower case and not quoted; return it in lower case."""
@@ -149,7 +149,7 @@ class _Reader:
     def name(self) -> str:
         """Consume a name and return it."""
         if not self.token.is_name:
-            raise ValueError(f"expected a name, found {self.token.text or 'the end of the file'!r}")
+            raise ValueError(f"Expected a name, found {self.token.text or 'the end of the file'!r}.")
         self.position += 1
         return self.tokens[self.position - 1].text
 
@@ -157,7 +157,7 @@ class _Reader:
         self.word("strict")
         kind = self.word("graph", "digraph")
         if kind is None:
-            raise ValueError("the file does not begin with graph or digraph")
+            raise ValueError("The file does not begin with graph or digraph.")
         self.directed = kind == "digraph"
         if self.token.is_name:
             self.name()
@@ -226,7 +226,7 @@ class _Reader:
         head = way in ("forward", "both") and attributes.get("arrowhead") != "none"
         tail = way in ("back", "both") and attributes.get("arrowtail") != "none"
         if head and tail:
-            raise ValueError(f"the edge between {source!r} and {target!r} has two arrowheads, which a DAG cannot have")
+            raise ValueError(f"The edge between {source!r} and {target!r} has two arrowheads, which a DAG cannot have.")
         kept = {name: value for name, value in attributes.items() if not _DRAWN.fullmatch(name)}
         if head or not tail:
             self.edges[source, target] = kept

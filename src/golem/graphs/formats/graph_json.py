@@ -19,5 +19,5 @@ def read_json(text: str) -> NamedGraph:
         try:
             return from_pgmpy(content)
         except LookupError as error:
-            raise ValueError(f"the pgmpy model has no entry {error}") from None
+            raise ValueError(f"The pgmpy model has no entry {error}.") from None
     return document_of(content).graph()

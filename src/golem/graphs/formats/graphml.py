@@ -18,7 +18,7 @@ def write_graphml(graph: NamedGraph) -> str:
     import networkx as nx
 
     if bad := [name for name in (*graph.names, *graph.edge_columns) if _FORBIDDEN.search(name)]:
-        raise ValueError(f"GraphML cannot store the control characters in {quoted(bad)}; rename, or use gml or json")
+        raise ValueError(f"GraphML cannot store the control characters in {quoted(bad)}. Rename, or use gml or json.")
     return "\n".join(nx.generate_graphml(to_networkx(graph))) + "\n"
 
 
@@ -28,16 +28,16 @@ def read_graphml(text: str) -> NamedGraph:
 
     # A few lines of entities can expand to gigabytes, or include another file.
     if "<!ENTITY" in text:
-        raise ValueError("it declares XML entities, which a graph does not need; remove them")
+        raise ValueError("It declares XML entities, which a graph does not need. Remove them.")
     try:
         root = ElementTree.fromstring(text)
     except ElementTree.ParseError as error:
-        raise ValueError(f"the XML is damaged: {error}") from None
+        raise ValueError(f"The XML is damaged: {error}.") from None
     # NetworkX would silently add a node for an unknown end of an edge.
     nodes = {node.get("id") for node in root.findall(".//{*}node")}
     ends = {edge.get(end) for edge in root.findall(".//{*}edge") for end in ("source", "target")}
     if None in nodes | ends:
-        raise ValueError("a node without id, or an edge without source or target")
+        raise ValueError("A node has no id, or an edge has no source or target.")
     if unknown := sorted(str(end) for end in ends - nodes):
-        raise ValueError(f"an edge has the end {quoted(unknown)}, which is not a node")
+        raise ValueError(f"An edge has the end {quoted(unknown)}, which is not a node.")
     return read_with_networkx(nx.parse_graphml, text)

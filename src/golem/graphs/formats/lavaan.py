@@ -18,7 +18,7 @@ _OPERATOR = re.compile(r"=~|<~|~~|~\*~|~")
 
 
 def write_lavaan(graph: NamedGraph) -> str:
-    """Return the regressions of a graph, and a variance for each variable without edges."""
+    """Return the regressions of a graph, and a variance for each number without edges."""
     new = _r_names(graph.names)
     edges = [edge[:2] for edge in graph.edge_list()]
     if line := next(((a, b) for a, b in edges if (b, a) in set(edges)), None):
@@ -27,22 +27,27 @@ def write_lavaan(graph: NamedGraph) -> str:
             "use dagitty or pcalg."
         )
     lines = [f"# {new[name]} is {json.dumps(name)}" for name in graph.names if new[name] != name]
-    lines += _about_categories(graph, new) if graph.has_categories else []
+    kinds = [] if graph.variables is None else zip(graph.names, graph.variables, strict=True)
+    categories = [name for name, variable in kinds if variable.kind == "category"]
+    connected = {name for edge in edges for name in edge}
+    left_out = [name for name in categories if name not in connected]
+    if graph.has_categories:
+        lines += _about_categories([new[name] for name in categories], [new[name] for name in left_out])
     for name in graph.names:
         parents = [new[source] for source, target in edges if target == name]
         if parents:
             lines.append(f"{new[name]} ~ {' + '.join(parents)}")
-        elif all(name != source for source, _ in edges):
+        elif name not in connected and name not in left_out:
             lines.append(f"{new[name]} ~~ {new[name]}")
     return "\n".join(lines) + "\n"
 
 
-def _about_categories(graph: NamedGraph, new: dict[str, str]) -> list[str]:
-    """Return comments that say how lavaan can use categories."""
-    kinds = [] if graph.variables is None else zip(graph.names, graph.variables, strict=True)
-    listed = ", ".join(new[name] for name, variable in kinds if variable.kind == "category")
+def _about_categories(categories: list[str], left_out: list[str]) -> list[str]:
+    """Return comments that say how lavaan can use categories, and which ones are not in the model."""
+    listed = f": {', '.join(categories)}" if categories else ""
     return [
-        f"# This graph has categories{f': {listed}' if listed else ''}. lavaan needs numbers.",
+        f"# This graph has categories{listed}. lavaan needs numbers.",
+        *([f"# Left out, because they have neither edges nor a variance: {', '.join(left_out)}."] if left_out else []),
         "# Turn categories that no edge points to into columns of 0 and 1, one per level except the first.",
         "# Declare other categories with two or with ordered levels: sem(model, data, ordered = c(...)).",
         "# lavaan has no model for other categories; use bnlearn for these.",
@@ -81,13 +86,13 @@ def read_lavaan(text: str) -> NamedGraph:
                 continue
             operator = _OPERATOR.search(formula)
             if operator is None or operator[0] not in ("~", "~~"):
-                raise ValueError(f"cannot read {formula.strip()!r}; expected regressions such as b ~ a + c")
+                raise ValueError(f"{formula.strip()!r} cannot be read. Expected regressions such as b ~ a + c.")
             left, right = (_variables(side, old) for side in formula.split(operator[0], 1))
             names |= dict.fromkeys([*left, *right])
             if operator[0] == "~":
                 edges |= {(source, target): None for target in left for source in right}
             elif left != right:
-                raise ValueError(f"{formula.strip()!r} means a hidden common cause, which a DAG cannot have")
+                raise ValueError(f"{formula.strip()!r} means a hidden common cause, which a DAG cannot have.")
     return NamedGraph.from_lists(names, [(*edge, {}) for edge in edges])
 
 
@@ -96,5 +101,5 @@ def _variables(side: str, old: dict[str, str]) -> list[str]:
     words = [term.rpartition("*")[2].strip() for term in side.split("+")]
     words = [word for word in words if word not in ("", "0", "1")]
     if wrong := [word for word in words if not _R_NAME.fullmatch(word)]:
-        raise ValueError(f"cannot read {quoted(wrong)}; expected regressions such as b ~ a + c")
+        raise ValueError(f"{quoted(wrong)} cannot be read. Expected regressions such as b ~ a + c.")
     return [old.get(word, word) for word in words]

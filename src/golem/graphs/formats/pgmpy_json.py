@@ -16,7 +16,7 @@ def write_pgmpy(graph: NamedGraph) -> str:
     """Return the text of the model x_j = intercept + sum of coefficient * parent + noise."""
     graph.require_model()
     if _INTERCEPT in graph.names:
-        raise ValueError(f"pgmpy reserves the name {_INTERCEPT!r}; rename that variable")
+        raise ValueError(f"pgmpy reserves the name {_INTERCEPT!r}. Rename that variable.")
     variances = np.asarray(graph.noise_variances).tolist()
     intercepts = [0.0] * len(graph.names) if graph.intercepts is None else graph.intercepts.tolist()
     parents: dict[str, dict[str, float]] = {name: {} for name in graph.names}

@@ -132,6 +132,7 @@ def report_document(
             content,
             title=title,
             document=document.plain(),
+            rows=document.rows,
             version=__version__,
             score_words=words,
             penalty=_first_penalty(document),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import unicodedata
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from golem.graphs.graph_document import GraphDocument
 from golem.graphs.metrics import as_estimate, as_truth
 from golem.graphs.named_graph import NamedGraph
 from golem.output.document import Edge
+from golem.output.environment_document import note_on_weights
 from golem.output.layout import causal_order, tiered_layout
 from golem.output.report.command import fit_words
 from golem.runtime.option_words import as_options
@@ -52,7 +54,7 @@ def model_content(
     if other is not None:
         references.append((other[0], as_estimate(other[1].aligned(names), names, other[0])))
     if references:
-        as_estimate(edges.matrix(), names, "the learned graph")
+        as_estimate(edges.matrix(), names, "The learned graph")
     graphs += [graph_entry(label, plain_rows(graph, names), names) for label, graph in references]
     if document.bootstrap is not None and document.bootstrap.consensus is not None:
         rows = [{"source": source, "target": target} for source, target in document.bootstrap.consensus]
@@ -82,10 +84,11 @@ def model_content(
             "noise_variances": rounded(document.noise_variances),
             "intercepts": rounded(document.intercepts),
             "terms": TERMS,
-            "trace": rounded(shown["trace"]) if _can_be_drawn(shown["trace"] or []) else [],
+            "trace": rounded(shown["trace"]) if len(shown["trace"] or []) > 1 else [],
             "selection": rounded(shown["selection"]),
             "effective_rows": document.effective_rows,
             "command": fit_words(document),
+            "weights_note": note_on_weights(document),
             "overstated": document.effective_rows is not None,
         }
     )
@@ -145,12 +148,6 @@ def worst_first(findings: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]
     """Sort findings: warnings, notes, then what is fine."""
     levels = ("warning", "note", "ok")
     return sorted(findings, key=lambda finding: levels.index(finding["level"]) if finding["level"] in levels else 1)
-
-
-def _can_be_drawn(trace: Sequence[Mapping[str, Any]]) -> bool:
-    """Return whether a trace has two points with the same terms."""
-    counts = [len(point["terms"]) for point in trace]
-    return len(counts) > len(set(counts))
 
 
 def drawing(
@@ -238,10 +235,19 @@ def _columns(text: str) -> int:
     return sum(2 if unicodedata.east_asian_width(letter) in "WF" else 1 for letter in text)
 
 
-def plain_rows(graph: BoolMatrix, names: tuple[str, ...], weights: Matrix | None = None) -> list[dict[str, Any]]:
+def plain_rows(
+    graph: BoolMatrix,
+    names: tuple[str, ...],
+    weights: Matrix | None = None,
+    direction_from: Mapping[tuple[int, int], str] = MappingProxyType({}),
+) -> list[dict[str, Any]]:
     """Return the edges of a matrix; edges in both directions appear once, as undirected."""
-    pairs = np.argwhere(graph & ~np.tril(graph & graph.T, -1))
-    rows = [{"source": names[i], "target": names[j], "undirected": bool(graph[j, i])} for i, j in pairs]
+    pairs = np.argwhere(graph & ~np.tril(graph & graph.T, -1)).tolist()
+    rows = [
+        {"source": names[i], "target": names[j], "undirected": bool(graph[j, i])}
+        | {"direction_from": direction_from.get((i, j))}
+        for i, j in pairs
+    ]
     if weights is None:
         return rows
     return [row | {"weight": float(weights[i, j])} for row, (i, j) in zip(rows, pairs, strict=True)]

@@ -48,13 +48,13 @@ class Accelerated(MatrixFunctions):
 def accelerated_functions(B: Array) -> MatrixFunctions:
     """Return the accelerated functions for a matrix, or the exact ones if it is small; refuse unsupported devices."""
     if B.ndim != 2:
-        raise ValueError("accelerate=True solves one problem at a time; remove it for a stack of problems")
+        raise ValueError("accelerate=True solves one problem at a time. Remove it for a stack of problems.")
     if not supports_half_products(B):
         raise ValueError(
-            "accelerate=True needs an NVIDIA GPU (device='cuda') and PyTorch 2.8 or later; remove it otherwise"
+            "accelerate=True needs an NVIDIA GPU (device='cuda') and PyTorch 2.8 or later. Remove it otherwise."
         )
     if B.dtype != namespace(B).float64:
-        raise ValueError("accelerate=True needs dtype='float64'; set it or remove accelerate")
+        raise ValueError("accelerate=True needs dtype='float64'. Set it, or remove accelerate.")
     return Accelerated() if is_accelerated(B.shape[-1]) else EXACT
 
 

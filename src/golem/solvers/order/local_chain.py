@@ -12,6 +12,7 @@ from golem.runtime.types import Vector
 from golem.solvers.order import local_kernel_arrays as kernels
 from golem.solvers.order.local_kernels import advance
 from golem.solvers.order.local_problem import LocalProblem, choose_parents, empty_agenda, search_memo
+from golem.solvers.order.masks import obeying
 from golem.solvers.order.queue_kernels import HEAD, IS_ACTIVE, QUEUE, WAITING
 from golem.solvers.order.shared_kernels import EPSILON
 
@@ -155,7 +156,7 @@ class Chain:
         d = self.problem.d
         if self.ends:
             given = self.first_parents if len(self.ends) % 2 else self.records.no_parents
-            self.set_state(self.state, self.problem.obeying(self.rng.permutation(d)), given)
+            self.set_state(self.state, obeying(self.rng.permutation(d), self.problem.required), given)
             self.near[:] = self.state
             self.wake(self.rng.permutation(d))
             while self.waiting:

@@ -15,6 +15,7 @@ from golem.solvers.order.chain_run import ChainRun
 from golem.solvers.order.free_order import EFFORTS, Effort
 from golem.solvers.order.local_chain import MOST_VISITS, VISITS, Chain, Records, Start
 from golem.solvers.order.local_problem import LocalProblem
+from golem.solvers.order.masks import obeying
 from golem.solvers.order.search_clock import SearchClock
 from golem.solvers.solution import Status
 
@@ -29,13 +30,14 @@ _TRIES, _TRIES_OF_MANY, _MANY_NODES = 2, 4, 150
 # Up to this number of nodes the search restarts many times, as perturbing one local optimum for longer seldom leads to
 # another. Perturbations after each restart.
 _FEW_NODES, _AFTER_RESTART = 64, 80
-# Restarts at most, and what ends the search earlier: so many of them with the lowest score, and so many records.
+# Restarts at most, and what ends the search earlier: so many of them with the lowest score, and so many records. Half
+# of the restarts or records are enough if nearly all restarts have the lowest score. Fewer nodes have more restarts.
 _RESTARTS: dict[Effort, tuple[int, int, int]] = {
     "fast": (0, 0, 0),
     "default": (40, 6, 20_000),  # about 0.5 s
     "thorough": (160, 24, 80_000),
 }
-_NEARLY_ALL = 0.9
+_NEARLY_ALL, _NODES = 0.9, 40
 # Counting so many rows of a table of categories is worth a record.
 _ROWS_PER_RECORD = 10_000
 # From this number of nodes on, threads share the chains, unless the chains share their records, which saves as much.
@@ -117,15 +119,15 @@ class Run(ChainRun[Chain]):
         starts = [self._start(given) for given in self.given[: 1 if self.effort == "fast" else None]]
         if not (starts and self.effort == "fast"):
             blankets = [np.flatnonzero(row) for row in self.likely]
-            starts += [Start(self.problem.obeying(order), blankets) for order in named]
+            starts += [Start(obeying(order, self.problem.required), blankets) for order in named]
         return starts
 
     def _start(self, start: ArrayLike) -> Start:
         """Convert an order or a graph."""
         given = np.asarray(start)
         if given.ndim == 1:
-            return Start(self.problem.obeying(given.astype(np.int64)), [np.zeros(0, dtype=np.int64)] * len(given))
-        order = self.problem.obeying(topological_order(given))
+            return Start(obeying(given, self.problem.required), [np.zeros(0, dtype=np.int64)] * len(given))
+        order = obeying(topological_order(given), self.problem.required)
         return Start(order, [np.flatnonzero(column) for column in given.T])
 
     def _begin(self, starts: Sequence[Start]) -> None:
@@ -174,15 +176,13 @@ class Run(ChainRun[Chain]):
             self._each(lambda chain: chain.advance(0, VISITS, np.inf), active)
 
     def _restart(self, most: int, enough: int, records: int) -> Status:
-        """Restart all chains; stop early if enough restarts reached the lowest score, unless restarts are cheap.
-
-        Half of the restarts are enough if nearly all of them reached it.
-        """
+        """Restart all chains; stop early if enough restarts reached the lowest score, unless restarts are cheap."""
+        most = max(most, most * _NODES // self.problem.d)
         while True:
             ends = np.array([end for chain in self.chains for end in chain.ends])
             lowest = np.sum(ends < ends.min(initial=np.inf) + _AGREEMENT)
-            agreed, clear = lowest >= enough, 2 * len(ends) >= most and lowest >= _NEARLY_ALL * len(ends)
-            if len(ends) >= most or clear or (agreed and self.records >= records):
+            agreed, share = lowest >= enough, 0.5 if lowest >= _NEARLY_ALL * len(ends) else 1.0
+            if len(ends) >= share * most or (agreed and self.records >= share * records):
                 return Status.AGREED if agreed else Status.SEARCHED
             self._each(lambda chain: chain.restart(_AFTER_RESTART, self.barrier), self.chains)
 

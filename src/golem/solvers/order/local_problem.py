@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from golem.graphs.dag import topological_order
+from golem.data.checks import most_parents
 from golem.runtime.types import BoolMatrix, Vector
 from golem.score.sparsity import L0
 from golem.solvers.order import local_kernel_arrays as kernels
@@ -16,6 +16,7 @@ from golem.solvers.order import order_kernel_arrays
 from golem.solvers.order.candidates import markov_blankets
 from golem.solvers.order.local_kernels import advance
 from golem.solvers.order.local_scores import Counts, GaussianBlocks
+from golem.solvers.order.masks import edge_kinds
 from golem.solvers.order.shared_kernels import NO_NODE
 
 # Up to this number of nodes, and of cells in a table of categories, all nodes are candidates of each other.
@@ -55,11 +56,7 @@ class LocalProblem:
         required: BoolMatrix | None,
     ) -> None:
         self.score, self.required, self.d = score, required, score.d
-        # Kinds of edges, indexed [child, parent].
-        may = ~np.eye(self.d, dtype=bool) if allowed is None else allowed.T
-        self.known = may.astype(np.int8) * np.int8(kernels.ALLOWED)
-        if required is not None:
-            self.known |= required.T.astype(np.int8) * np.int8(kernels.REQUIRED)
+        self.known = edge_kinds(self.d, allowed, required)
         self.complete = self.d <= _FEW and (isinstance(score, GaussianBlocks) or score.codes.size <= _FEW_CELLS)
         self.keys = np.random.default_rng(0).integers(1, 2**63, size=(3, self.d), dtype=np.uint64)
         # Numbers of rows that the costs of the nodes rest on.
@@ -137,7 +134,7 @@ class LocalProblem:
                 threshold=-np.expm1(-np.append(np.diff(penalty), np.inf) / n),
                 centre=np.zeros(p),
                 tightness=0.0,
-                most_parents=min(max(1, (n - 2) // 2), p - 1),
+                most_parents=min(most_parents(n), p - 1),
             )
         )
         starts = score.first[:-1]
@@ -151,14 +148,6 @@ class LocalProblem:
         must = np.flatnonzero(known & kernels.REQUIRED)
         may = parents[known[parents] & (kernels.ALLOWED | kernels.REQUIRED) == kernels.ALLOWED]
         return np.concatenate([must, may[size[must].sum() + np.cumsum(size[may]) <= limit]])
-
-    def obeying(self, order: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return an order in which the required edges point forward, the given one if possible."""
-        if self.required is not None:
-            rank = np.argsort(order)
-            if np.any(self.required & (rank[:, None] > rank)):
-                return topological_order(self.required, order).astype(np.int64)
-        return order
 
     def candidate_lists(self, connected: BoolMatrix, likely: BoolMatrix) -> tuple[kernels.Problem, kernels.Candidates]:
         """Return the candidates of every node, those connected to it in either direction, and the problem for them.

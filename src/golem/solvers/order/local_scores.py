@@ -16,6 +16,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from golem.data.checks import most_parents
 from golem.runtime.types import BoolMatrix, Indices, Matrix, Vector
 from golem.score.sparsity import L0
 
@@ -89,7 +90,7 @@ class GaussianBlocks:
     @property
     def limits(self) -> Vector:
         """The largest number of columns of the parents: near as many as rows, the likelihood is unbounded."""
-        return np.array([max(1.0, (min(self.rows[t] for t in own) - 2) // 2) for own in self.terms])
+        return np.array([float(most_parents(int(min(self.rows[t] for t in own)))) for own in self.terms])
 
     def scales(self, t: int) -> Vector:
         """Return the standard deviations of the columns in matrix t; 1 for constant columns."""
@@ -123,6 +124,13 @@ class GaussianBlocks:
             R = self.block(t, np.concatenate([P, J]))
             total += self.rows[t] * np.log(_residual_variances(R[None], len(J))).sum()
         return float(total + self.penalty.per_coefficient[j] * len(P) * len(J))
+
+    @property
+    def table_seconds(self) -> float:
+        """About how long `cost_table` takes on a usual machine, from the sizes alone."""
+        width = (self.first[-1] + self.sizes) / 2  # of a node and half of the others
+        matrices = np.array([len(own) for own in self.terms])
+        return float(1.5e-9 * (matrices @ width**3) * 2.0 ** (self.d - 1))
 
     def cost_table(self, members: BoolMatrix) -> Matrix:
         """Return the cost of all nodes with all sets of parents."""
@@ -253,6 +261,12 @@ class Counts:
         penalty = self.node_penalty
         parameters = (self.levels[j] - 1) * np.prod(self.levels[parents], dtype=float)
         return float(difference + penalty.per_coefficient[j] * parameters + penalty.by_parents[len(parents)])
+
+    @property
+    def table_seconds(self) -> float:
+        """About how long `cost_table` takes on a usual machine, from the sizes alone."""
+        distinct_rows = min(len(self.codes), np.prod(self.levels, dtype=float))
+        return float(1e-8 * distinct_rows * 2.0**self.d)
 
     def cost_table(self, members: BoolMatrix) -> Matrix:
         """Return the cost of all nodes with all sets of parents."""

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from golem.graphs.dag import is_dag, topological_order
+from golem.graphs.dag import topological_order
 from golem.graphs.edges import Edges
 from golem.runtime.interrupts import losing_interrupts
 from golem.runtime.types import BoolMatrix, Indices, Vector
@@ -17,8 +17,13 @@ from golem.solvers.order.exact_order import LARGEST_EXACT, Subsets
 from golem.solvers.order.found_graph import TIE
 from golem.solvers.order.free_order import Effort
 from golem.solvers.order.local_scores import Counts, GaussianBlocks, gaussian_blocks
+from golem.solvers.order.masks import checked_masks
 from golem.solvers.order.search_clock import SearchClock
 from golem.solvers.solution import Callback, Status
+
+# Many levels or rows make the exact search slow, while the search over orders takes a fraction of a second for so few
+# nodes. An exact search that would take longer than this is not begun.
+_LONGEST_EXACT = 1.0  # seconds
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,7 +64,7 @@ def search_local(
     random_state: int | np.random.Generator = 0,
     on_progress: Callback | None = None,
 ) -> LocalResult:
-    """Find a DAG with a low sum of costs; up to 12 nodes, the lowest.
+    """Find a DAG with a low sum of costs; up to 12 nodes the lowest, if that takes about a second at most.
 
     Parameters
     ----------
@@ -81,12 +86,9 @@ def search_local(
            [0, 0, 1],
            [0, 0, 0]])
     """
-    d = score.d
-    may = None if allowed is None else np.asarray(allowed, dtype=bool) & ~np.eye(d, dtype=bool)
-    must = None if required is None or not np.any(required) else np.asarray(required, dtype=bool)
-    if must is not None and ((may is not None and np.any(must & ~may)) or not is_dag(must)):
-        raise ValueError("Required edges must be allowed and must not form a cycle.")
-    if d <= LARGEST_EXACT:
+    may, must = checked_masks(score.d, allowed, required)
+    longest = _LONGEST_EXACT if time_limit is None else min(time_limit, _LONGEST_EXACT)
+    if score.d <= LARGEST_EXACT and score.table_seconds <= longest:
         return _search_exactly(score, may, must)
     compile_local_search()  # once, and before the clock starts
     clock = SearchClock(time_limit, on_progress)

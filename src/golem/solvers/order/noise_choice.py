@@ -50,8 +50,8 @@ class NoiseChoice:
         Estimated standard deviation of the log noise variances in the chosen graph: 0 if they are equal, 0.7 if a
         typical pair differs by a factor of 2.
     scores : mapping of str to float
-        The score of the best graph found for each alternative, in units of the deviance. A difference of 10 is strong
-        evidence.
+        The score of the best graph found for each alternative, in units of the deviance. A difference of 10 is very
+        strong evidence.
     standardized : bool
         Whether the variances are free because the columns have similar variances.
     likelihood : Likelihood

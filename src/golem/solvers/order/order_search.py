@@ -18,7 +18,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from golem.data.checks import most_parents
-from golem.graphs.dag import is_dag, topological_order
 from golem.graphs.edges import Edges
 from golem.runtime.threads import blas_threads_for
 from golem.runtime.types import BoolVector
@@ -27,6 +26,7 @@ from golem.solvers.order.candidates import candidate_lists, markov_blankets, mos
 from golem.solvers.order.chains import Run, Start
 from golem.solvers.order.found_graph import FoundGraph
 from golem.solvers.order.free_order import EFFORTS, Effort
+from golem.solvers.order.masks import checked_masks, edge_kinds, obeying
 from golem.solvers.order.search_clock import SearchClock
 from golem.solvers.solution import Callback
 
@@ -101,20 +101,11 @@ class OrderSearch:
     ) -> None:
         self.S = S = np.asarray(covariance, dtype=float)
         d, penalties = len(S), np.asarray(penalty, dtype=float)
-        self.allowed = None if allowed is None else np.asarray(allowed, dtype=bool) & ~np.eye(d, dtype=bool)
-        self.required = None if required is None or not np.any(required) else np.asarray(required, dtype=bool)
+        may, self.required = checked_masks(d, allowed, required)
         most = most_parents(n)
         if self.required is not None:
-            if (self.allowed is not None and np.any(self.required & ~self.allowed)) or not is_dag(self.required):
-                raise ValueError("Required edges must be allowed and must not form a cycle.")
             most = max(most, int(self.required.sum(axis=0).max(initial=0)))
-        # Kinds of edges, indexed [child, parent].
-        self.known: NDArray[np.uint8] | None = None
-        if self.allowed is not None or self.required is not None:
-            may = ~np.eye(d, dtype=bool) if self.allowed is None else self.allowed.T
-            must = np.zeros((d, d), dtype=bool) if self.required is None else self.required.T
-            kinds = np.where(may, np.uint8(kernels.ALLOWED), np.uint8(0)) | np.uint8(kernels.REQUIRED) * must
-            self.known = np.ascontiguousarray(kinds)
+        self.known = None if may is None and self.required is None else edge_kinds(d, may, self.required)
         variances = np.diagonal(S)
         self.variances = np.where(variances > 0, variances, 1.0)
         scale = 1 / np.sqrt(self.variances)
@@ -207,10 +198,7 @@ class OrderSearch:
             if is_graph:
                 edges = Edges.from_matrix(order != 0).by_child()
                 order = edges.order()
-        if self.required is not None:
-            rank = np.argsort(order)
-            if np.any(self.required & (rank[:, None] > rank)):
-                order = topological_order(self.required, order)
+        order = obeying(order, self.required)
         if self.required is not None:
             # Required parents come first.
             must = Edges.from_matrix(self.required)

@@ -32,7 +32,7 @@ from golem.solvers.order.free_order import (
 )
 from golem.solvers.order.noise_choice import NoiseChoice, NoiseScores
 from golem.solvers.order.variance_order import precedence, robust_variance_order
-from golem.solvers.solution import Status
+from golem.solvers.solution import Status, TracePoint
 
 # Two or three rounds are usually enough.
 _MOST_ROUNDS = 5
@@ -81,13 +81,13 @@ class _TiedSearch:
         self.cut: Status | None = None
         self._ends: list[BoolMatrix] = []
         self._tied: FoundGraph | None = None  # the last search with a prior
-        self._deadline = math.inf if time_limit is None else time.perf_counter() + time_limit
+        self._began = time.perf_counter()
+        self._deadline = math.inf if time_limit is None else self._began + time_limit
 
     def find_free(self, init: NDArray[np.intp] | None) -> None:
         """Search without a prior; with many nodes briefly, as it may turn out that another search decides."""
         effort = self.effort if self.scores.scales_are_equal else "fast"
-        stage = f"{self.stage} (free variances)"
-        self.free = self._note(find_free_order(self.problem, init, effort, self._time_left() / 2, stage))
+        self.free = self._find_free(init, effort, self._time_left() / 2)
         self.candidates.append(self.free.graph)
 
     def find_tied(self) -> None:
@@ -112,9 +112,7 @@ class _TiedSearch:
         margin = float(penalties[1] - penalties[0]) * math.sqrt(len(penalties))
         if self.scores.likelihood.tau is not None or tied < self.scores.free(self.free.graph)[0] - margin:
             return
-        stage = f"{self.stage} (free variances)"
-        again = find_free_order(self.problem, self.free.order, self.effort, self._time_left(), stage)
-        self._note(again)
+        again = self._find_free(self.free.order, self.effort, self._time_left())
         if again.score < self.free.score - TIE * self.problem.moments.n:
             self.free = again
             self.candidates.append(again.graph)
@@ -125,11 +123,14 @@ class _TiedSearch:
         decisive = self.free if choice.kind == "free" else self._tied or self.free
         # An exact search knows that no graph is better for its prior, but not that no prior is better.
         status = Status.GRID if decisive.status is Status.EXACT else decisive.status
+        # The scores on the way can be compared with the final one only if the search had the chosen noise model.
+        recorded = {"free": self.free, "tied": self._tied}.get(choice.kind)
         found = dataclasses.replace(
             self.free.with_graph(graph, self.problem.moments.covariance),
             score=choice.scores[choice.kind],
             status=self.cut or status,
-            perturbations=sum(found.perturbations for found in self.found),
+            perturbations=self._perturbations,
+            trace=() if recorded is None else recorded.trace,
         )
         return found, choice
 
@@ -199,9 +200,25 @@ class _TiedSearch:
 
     def _find(self, starts: Sequence[str | NDArray[Any]], effort: Effort, prior: Prior) -> FoundGraph:
         """Search with a prior, within the time left."""
-        stage, left = f"{self.stage} (tied variances)", self._time_left()
-        self._tied = find_order(self.problem, starts, effort=effort, prior=prior, time_limit=left, stage=stage)
-        return self._note(self._tied)
+        stage, left, began = f"{self.stage} (tied variances)", self._time_left(), time.perf_counter()
+        found = find_order(self.problem, starts, effort=effort, prior=prior, time_limit=left, stage=stage)
+        self._tied = self._note(self._later(found, began))
+        return self._tied
+
+    def _find_free(self, init: NDArray[np.intp] | None, effort: Effort, time_limit: float) -> FoundGraph:
+        """Search without a prior."""
+        stage, began = f"{self.stage} (free variances)", time.perf_counter()
+        return self._note(self._later(find_free_order(self.problem, init, effort, time_limit, stage), began))
+
+    def _later(self, found: FoundGraph, began: float) -> FoundGraph:
+        """Return a result whose trace continues the iterations and the clock of the searches before it."""
+        before, offset = self._perturbations, began - self._began
+        points = (TracePoint(before + p.iteration, offset + p.seconds, p.terms) for p in found.trace)
+        return dataclasses.replace(found, trace=tuple(points))
+
+    @property
+    def _perturbations(self) -> int:
+        return sum(found.perturbations for found in self.found)
 
     def _time_left(self) -> float:
         return max(self._deadline - time.perf_counter(), 2e-3)

@@ -2,19 +2,14 @@
 const termName = (term) => content.terms[term] ?? term;
 
 function traceCharts() {
-  // A search over orders records its own score on the way, and the terms of the paper's score only at its end.
-  const most = Math.max(...content.trace.map((point) => Object.keys(point.terms).length));
-  const whole = content.trace.filter((point) => Object.keys(point.terms).length === most);
-  const search = content.trace.filter((point) => Object.keys(point.terms).length < most);
-  const terms = Object.keys(whole[0].terms);
-  const charts = [];
-  if (search.length > 1) charts.push(termChart("score", search, "score of the search"));
-  if (whole.length > 1) charts.push(...terms.map((term) => termChart(term, whole, termName(term))));
-  const last = whole.at(-1).terms;
-  const table = make("table", { class: "facts" }, ...terms.map((term) => make("tr", {}, make("th", { scope: "row" }, termName(term)), make("td", {}, number(last[term], 5)))));
+  // A search over orders records only the score on the way, and the other terms at its end.
+  const last = content.trace.at(-1).terms;
+  const isDrawn = (term) => content.trace.filter((point) => term in point.terms).length > 1;
+  const alone = Object.keys(last).filter((term) => !isDrawn(term));
+  const table = make("table", { class: "facts" }, ...alone.map((term) => make("tr", {}, make("th", { scope: "row" }, termName(term)), make("td", {}, number(last[term], 5)))));
   find("trace").replaceChildren(
-    make("div", { class: "charts" }, ...charts),
-    ...(whole.length > 1 ? [] : [make("h3", {}, "Final values"), table]));
+    make("div", { class: "charts" }, ...Object.keys(last).filter(isDrawn).map((term) => termChart(term, content.trace, termName(term)))),
+    ...(alone.length ? [make("h3", {}, "Final values"), table] : []));
 }
 
 function termChart(term, trace, title) {

@@ -36,7 +36,7 @@ const bends = new Map(content.bends.map(([source, target, points]) => [edgeId(so
 const MEASURES = {
   standardized_weight: { label: "weight (standardized)", power: 2 },
   weight: { label: "weight (original units)", power: 2 },
-  edge_strength: { label: "strength (log-likelihood)", power: 4 },
+  edge_strength: { label: "strength (deviance)", power: 4 },
   drop_loss: { label: "loss of score (deviance)", power: 4 },
 };
 

@@ -19,7 +19,7 @@ function introduction() {
   return [
     make("h2", {}, "Details"),
     make("p", { class: "hint" }, `Click a variable or an edge, or move with the arrow keys. ${content.kind === "model" ? "Shift-click a second variable to mark what you know about the pair. " : ""}Double-click a variable to see its neighbours. Drag to move the graph. Zoom with Ctrl and the mouse wheel.`),
-    ends.length ? make("h3", {}, graph.columns.has("edge_strength") ? "Strongest edges, strength" : graph.columns.has("weight") ? `Strongest edges, weight (${graph.columns.has("standardized_weight") ? "standardized" : "original units"})` : "Edges") : null,
+    ends.length ? make("h3", {}, graph.columns.has("edge_strength") ? "Strongest edges, strength (deviance)" : graph.columns.has("weight") ? `Strongest edges, weight (${graph.columns.has("standardized_weight") ? "standardized" : "original units"})` : "Edges") : null,
     edgeList(ends, (edge) => [names[edge.source], arrowSign(edge), names[edge.target]], (edge) => number(edge.edge_strength ?? edge.standardized_weight ?? edge.weight, 2)),
   ].filter(Boolean);
 }
@@ -38,7 +38,7 @@ function nodeDetails(node) {
   const graph = shownGraph();
   const order = (edges) => [...edges].sort((a, b) => strength(b) - strength(a));
   const section = (title, edges, end) => [
-    make("h3", {}, `${title} (${edges.length})${!edges.length ? "" : variables !== null ? ", strength" : graph.columns.has("weight") ? ", weight (original units)" : ""}`),
+    make("h3", {}, `${title} (${edges.length})${!edges.length ? "" : variables !== null ? ", strength (deviance)" : graph.columns.has("weight") ? ", weight (original units)" : ""}`),
     edges.length ? edgeList(order(edges), (edge) => [names[edge[end]]], (edge) => number(variables !== null ? edge.edge_strength : edge.weight)) : make("p", { class: "hint" }, "none"),
   ];
   return [
@@ -76,7 +76,8 @@ function termsOf(edge) {
   const term = (weight, ...name) => make("span", { class: "term" }, `${weight < 0 ? "-" : "+"} ${number(Math.abs(weight))} · `, ...name);
   if (!isCategory(edge.source)) return [term(edge.weight, make("var", {}, names[edge.source]))];
   const rows = coefficients.get(edge.id) ?? [];
-  return rows.slice(0, MOST_LISTED).map(([level, , value]) => term(value, "[", make("var", {}, names[edge.source]), ` = ${level}]`));
+  const shown = rows.slice(0, MOST_LISTED).map(([level, , value]) => term(value, "[", make("var", {}, names[edge.source]), ` = ${level}]`));
+  return rows.length > MOST_LISTED ? [...shown, `+ … ${rows.length - MOST_LISTED} more levels`] : shown;
 }
 
 function equation(node) {
@@ -88,9 +89,10 @@ function equation(node) {
   return [
     make("h3", {}, "Equation, weights (original units)"),
     make("p", { class: "equation" }, make("var", {}, names[node]), ` = ${number(intercept)} `, ...terms.flatMap((term) => [term, " "]), "+ noise"),
+    parents.some((edge) => isCategory(edge.source)) ? make("p", { class: "hint" }, "[variable = level] is 1 at that level and 0 at the others. Reference levels have no term.") : null,
     make("p", { class: "hint" }, `Noise: variance ${number(variance)}, standard deviation ${number(Math.sqrt(variance))}.` +
       (parents.length && content.r2?.[node] != null ? ` R2 ${number(content.r2[node], 2)}: the share of the variance that the causes explain.` : "")),
-  ];
+  ].filter(Boolean);
 }
 
 // Total effects: the change of one variable per unit of another along all paths, in one pass over the causal order.
@@ -155,7 +157,7 @@ function levelTable(edge) {
   const rows = coefficients.get(edge.id);
   if (!rows) return [];
   const [source, target] = [names[edge.source], names[edge.target]];
-  const what = isCategory(edge.target) ? `Change in the probability of a level of ${target}` : `Change in ${target}`;
+  const what = isCategory(edge.target) ? `Change in the probability of a level of ${target}` : `Change in ${target} (original units)`;
   const when = isCategory(edge.source) ? `compared with ${source} = ${variables[edge.source].levels[0]}` : `if ${source} rises by one unit`;
   const error = (value) => (value == null ? "" : ` ± ${number(value, 2)}`);
   return [
@@ -178,19 +180,19 @@ function edgeDetails(chosen) {
   const direction = edge.undirected ? "undecided in this equivalence class" : own ? DIRECTIONS[directionOf(edge)].text : null;
   const share = (value, way) => (value === undefined || value === null ? null : `${percent(value)} of the replicates${way}${content.overstated ? " (too high: rows depend on each other)" : ""}`);
   const facts = [
-    ["Strength", edge.edge_strength == null ? null : `${number(edge.edge_strength, 3)} (gain in log-likelihood from the edge)`],
     ["Weight (original units)", edge.weight == null ? null : number(edge.weight, 4)],
     ["Standard error (original units)", edge.standard_error == null ? null : `${number(edge.standard_error, 2)} ${content.overstated ? "(too small: rows depend on each other)" : "assuming the graph is right and the rows are independent"}`],
     ["Interval of the weight (original units)", interval(edge.weight_low, edge.weight_high)],
     ["", outsideText(edge)],
     ["Weight (standardized)", edge.standardized_weight == null ? null : number(edge.standardized_weight, 3)],
+    ["Strength", edge.edge_strength == null ? null : `${number(edge.edge_strength, 3)} (deviance): how much worse the fit gets without the edge`],
+    ["Loss of score without it", edge.drop_loss === undefined || edge.drop_loss === null ? null : `${number(edge.drop_loss, 4)} (deviance, penalty included)`],
     ["Direction", direction],
     ["Evidence for it", edge.direction_strength == null ? null : `${number(edge.direction_strength, 3)} (deviance)` +
       (edge.direction_error_rate == null ? "" : `, p-value ${edge.direction_error_rate < 0.001 ? "below 0.001" : number(edge.direction_error_rate, 2)} under Gaussian noise`)],
     ["Connected in", share(edge.adjacency_frequency, ", in any direction")],
     ["Directed in", share(edge.direction_frequency, ", in this direction"), directionTag(edge)],
     ["Interval of the total effect", interval(edge.effect_low, edge.effect_high)],
-    ["Loss of score without it", edge.drop_loss === undefined || edge.drop_loss === null ? null : `${number(edge.drop_loss, 4)} (deviance)`],
     ["Status", edge.candidate ? "below the threshold, or removed to break a cycle" : null],
     [reference ? `Compared with ${reference.name}` : "", reference ? verdictWord(own && !own.candidate ? verdict(edge, reference) : "missing", reference) : null],
   ].filter(([, value]) => value !== null && value !== undefined);

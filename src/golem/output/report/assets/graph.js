@@ -114,7 +114,7 @@ function route() {
   }
 }
 
-// The log-likelihood grows with the square of a correlation.
+// The deviance grows with the square of a correlation.
 const strength = (edge) => (edge.edge_strength == null ? Math.abs(edge.standardized_weight ?? edge.weight ?? 0) : Math.sqrt(Math.max(0, edge.edge_strength)));
 function strongest() {
   const graph = shownGraph();

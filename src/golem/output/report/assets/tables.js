@@ -54,15 +54,17 @@ const orEmpty = (value, digits) => (value == null && variables !== null ? "" : n
 function edgeTable(edges) {
   const graph = graphs[0];
   const has = (column) => graph.columns.has(column);
+  const loss = has("drop_loss") && { title: "loss of score (deviance)", hint: "how much worse the score, which includes the penalty, gets without the edge", value: (edge) => edge.drop_loss, show: (edge) => number(edge.drop_loss) };
   const columns = [
     { title: "cause", text: true, value: (edge) => names[edge.source] },
     { title: "effect", text: true, value: (edge) => names[edge.target] },
-    has("edge_strength") && { title: "strength", hint: "gain in log-likelihood from the edge", value: (edge) => edge.edge_strength, show: (edge) => number(edge.edge_strength) },
+    has("edge_strength") && { title: "strength (deviance)", hint: "how much worse the fit gets without the edge", value: (edge) => edge.edge_strength, show: (edge) => number(edge.edge_strength) },
+    has("edge_strength") && loss,
     (has("weight") || variables === null) && { title: "weight (original units)", hint: "in the units of the columns", value: (edge) => edge.weight, show: (edge) => orEmpty(edge.weight) },
     has("standard_error") && { title: "std. error (original units)", hint: "of the weight, assuming the graph is right and the rows are independent", value: (edge) => edge.standard_error, show: (edge) => orEmpty(edge.standard_error, 2) },
     has("standardized_weight") && { title: "weight (standardized)", hint: "in standard deviations of both columns", value: (edge) => (edge.standardized_weight == null ? null : Math.abs(edge.standardized_weight)), show: (edge) => orEmpty(edge.standardized_weight) },
     has("weight_low") && { title: "interval (original units)", hint: "range of the weight in the bootstrap", value: (edge) => edge.weight_low, show: (edge) => (edge.weight_low == null ? "" : `${number(edge.weight_low)} to ${number(edge.weight_high)}`) },
-    has("drop_loss") && { title: "loss of score (deviance)", hint: "how much the score gets worse without the edge", value: (edge) => edge.drop_loss, show: (edge) => number(edge.drop_loss) },
+    !has("edge_strength") && loss,
     has("adjacency_frequency") && { title: "connected", hint: "share of the bootstrap replicates that connect the two variables", value: (edge) => edge.adjacency_frequency, show: (edge) => percent(edge.adjacency_frequency) },
     has("direction_frequency") && { title: "directed", hint: "share of the bootstrap replicates with this direction; undecided ones count half", value: (edge) => edge.direction_frequency, show: (edge) => percent(edge.direction_frequency) },
     graph.edges.some((edge) => directionOf(edge) !== "structure") && { title: "direction", text: true, value: directionWord, show: (edge) => directionTag(edge) ?? directionWord(edge) },

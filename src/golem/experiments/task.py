@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from difflib import get_close_matches
-from functools import cached_property
 from typing import Any
+
+from golem.runtime.messages import suggestion
 
 Value = str | int | float | bool | None
 Row = dict[str, Value]
@@ -74,8 +72,7 @@ class Grid:
             return tuple(offered)
         for name in self.methods:
             if name not in offered:
-                near = get_close_matches(name.lower().replace("_", "-"), offered, n=1)
-                hint = f"Did you mean {near[0]!r}?" if near else f"Its methods are {', '.join(offered)}."
+                hint = suggestion(name, offered, "methods", len(offered))
                 raise ValueError(f"This experiment has no method {name!r}. {hint}")
         return tuple(name for name in offered if name in self.methods)
 
@@ -97,26 +94,14 @@ class Task:
 
     Examples
     --------
-    >>> task = Task("identifiable", {"graph": "ER1", "d": 10}, seed=0, method="order-ev")
-    >>> len(task.key), task.key == Task("identifiable", {"d": 10, "graph": "ER1"}, 0, "order-ev").key
-    (16, True)
-    >>> task.key == Task("identifiable", {"graph": "ER1", "d": 20}, 0, "order-ev").key
-    False
+    >>> Task("identifiable", {"graph": "ER1", "d": 10}, seed=0, method="order-ev").as_dict()
+    {'experiment': 'identifiable', 'cell': {'graph': 'ER1', 'd': 10}, 'seed': 0, 'method': 'order-ev'}
     """
 
     experiment: str
     cell: Mapping[str, Value] = field(hash=False)
     seed: int
     method: str
-
-    @cached_property
-    def key(self) -> str:
-        """16 hexadecimal digits of the SHA-256 of all that determines the numbers, including the method's settings."""
-        from golem.experiments.learners import settings
-
-        resolved = self.as_dict() | {"settings": settings(self.method, self.cell)}
-        text = json.dumps(resolved, sort_keys=True, separators=(",", ":"), allow_nan=False)
-        return hashlib.sha256(text.encode()).hexdigest()[:16]
 
     def as_dict(self) -> dict[str, Any]:
         """Return the task as JSON values."""
