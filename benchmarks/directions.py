@@ -6,8 +6,8 @@ Claims of docs/benchmarks/directions.md:
   order-nv and DirectLiNGAM, or within 0.5 of the SHD-C; at least 98 % of the claimed directions are right. With
   Gaussian noise at most 1 % of the open directions are claimed. Wrong claims are counted by kind: the two columns have
   no edge in the truth; the edge is reversed and its class was wrong; the edge is reversed and its true class is open.
-- calibration: of the claims with a stated error rate of at most 5 % (all claims), at most 5 % are wrong. With Gaussian
-  noise, the evidence alone, without the gate, has a rate of at most 5 % in about 5 % of the components.
+- calibration: of the claims with a p-value of at most 5 % (all claims), at most 5 % are wrong. With Gaussian noise, the
+  evidence alone, without the gate, has a p-value of at most 5 % in about 5 % of the components.
 - assumptions: where the linear model with independent noise does not hold, at most 10 % of the open directions are
   claimed at n = 1000, or at least 90 % of the claims are right.
 - time: the shapes add at most 0.3 s to a fit with d = 100 and n = 1000. To the fit of a tree of 1000 columns, whose
@@ -136,7 +136,7 @@ def accuracy_of(job: tuple[str, str, int, int, bool]) -> list[float]:
 def rates_of(job: tuple[str, str, int, int]) -> list[float]:
     """Return the numbers of claims, wrong claims and reversed edges, and of components and those with evidence.
 
-    Wrong claims include those about edges that are not in the truth. Evidence is an error rate of at most 5 % without
+    Wrong claims include those about edges that are not in the truth. Evidence is a p-value of at most 5 % without
     the gate; it is counted in the class of the true graph.
     """
     noise, graph, d, seed = job
@@ -149,7 +149,7 @@ def rates_of(job: tuple[str, str, int, int]) -> list[float]:
             claimed[int(edge.source[1:]), int(edge.target[1:])] = True
     edges, rank = Edges.from_matrix(truth), np.arange(d)
     found = components(edges, edges.find_reversible(), np.zeros(len(edges), dtype=bool), rank)
-    evidence = directions_by_shape(X, tuple(f"x{j}" for j in rank), edges, found, rank).evidence
+    evidence = directions_by_shape(X, edges, found, rank).evidence
     strong = {node for edge, support in evidence.items() if support.error_rate <= 0.05 for node in edge}
     return [
         claimed.sum(), (claimed & ~truth).sum(), (claimed & truth.T).sum(), len(found),
@@ -188,7 +188,7 @@ def accuracy(seeds: range, lingam_seeds: int, sizes: tuple[int, ...], pool: Proc
 
 
 def calibration(seeds: range, sizes: tuple[int, ...], pool: ProcessPoolExecutor) -> None:
-    """Print how often claims with an error rate of at most 5 % are wrong."""
+    """Print how often claims with a p-value of at most 5 % are wrong."""
     print(f"{'noise':<15}{'graph':<7}{'d':>5}  claims  wrong  right  reversed  components  with evidence, no gate")
     everything = np.zeros(5)
     for noise in NOISES:
@@ -204,7 +204,7 @@ def calibration(seeds: range, sizes: tuple[int, ...], pool: ProcessPoolExecutor)
 
 
 def report_rates(noise: str, graph: str, d: str, found: Any) -> None:
-    """Print one line of the table of error rates."""
+    """Print one line of the table of wrong claims."""
     claims = f"{found[0]:>8.0f}{found[1]:>7.0f}{share(found[0] - found[1], found[0]):>7}{found[2]:>10.0f}"
     print(f"{noise:<15}{graph:<7}{d:>5}{claims}{found[3]:>12.0f}{share(found[4], found[3]):>24}", flush=True)
 

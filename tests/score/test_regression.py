@@ -8,6 +8,7 @@ import pytest
 from golem import Moments
 from golem.score import regression
 from golem.score.regression import (
+    family_variances,
     regress_lists,
     regressions,
     residual_variance,
@@ -76,6 +77,17 @@ def test_collinear_parents_share_the_weight_and_leave_the_others_alone(rng):
     np.testing.assert_array_equal(found.matrix[:, 4], expected.matrix[:, 4])
     without = variances_without_each(S, 2, np.array([0, 1, 3]))
     np.testing.assert_allclose(without, [variance_on_rows(X, 2, rest) for rest in ([1, 3], [0, 3], [0, 1])])
+
+
+@pytest.mark.parametrize("numbers", [1 << 22, 5])
+def test_variances_of_families_are_those_of_the_rows(numbers, monkeypatch, rng):
+    monkeypatch.setattr(regression, "_STACK_NUMBERS", numbers)  # a small number: one regression at a time
+    X = rng.normal(size=(50, 5)) @ rng.normal(size=(5, 5))
+    X -= X.mean(axis=0)
+    families = [(0, (1, 2)), (3, ()), (0, (4,)), (2, (1, 3)), (1, (0, 2, 3, 4)), (4, ())]
+    expected = [variance_on_rows(X, j, list(parents)) for j, parents in families]
+    np.testing.assert_allclose(family_variances(np.cov(X.T, bias=True), families), expected)
+    assert not len(family_variances(np.eye(2), []))
 
 
 def test_weights_of_an_empty_graph_are_zero():

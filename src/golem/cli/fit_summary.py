@@ -31,8 +31,8 @@ _DIRECTION_MEANINGS = {
         "depend only on the noise variances, and so on the units of the columns",
     ),
     "by shape": (
-        "is based on the shape of the noise, with an error rate of at most 1% if the linear model holds",
-        "are based on the shape of the noise, with an error rate of at most 1% if the linear model holds",
+        "is based on the shape of the noise; Gaussian noise would give such evidence in at most 1% of components",
+        "are based on the shape of the noise; Gaussian noise would give such evidence in at most 1% of components",
     ),
     "by knowledge": ("follows from your knowledge", "follow from your knowledge"),
     "by intervention": ("is decided by experiments", "are decided by experiments"),

@@ -9,11 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
+from golem.directions.best_members import rises_of_cost
 from golem.directions.equivalence_class import open_after
-from golem.directions.members import Component
+from golem.directions.members import Component, Family
 from golem.graphs.edges import Edges
 from golem.graphs.interventional import Intervention, interventional_reversible
 from golem.runtime.types import BoolVector, Vector
@@ -73,37 +75,14 @@ def directions_by_intervention(
     can_decide = undirected & ~interventional_reversible(edges, targets, intervention)
     if not can_decide.any():
         return InterventionEvidence(can_decide, strength)
-    margins: list[dict[tuple[int, int], float]] = [{} for _ in scores]
-    for component in found:
-        for known, score in zip(margins, scores, strict=True):
-            known |= _margins(component, score)
+    rises = [rises_of_cost(found, partial(_costs, score)) for score in scores]
     for k in np.flatnonzero(can_decide):
-        edge = int(edges.causes[k]), int(edges.children[k])
-        strength[k] = max(min(known[edge] for known in margins), 0.0)
+        i, j = int(edges.causes[k]), int(edges.children[k])
+        strength[k] = max(min(known[j, i] - known[i, j] for known in rises), 0.0)
     decided = can_decide & (strength >= LEAST_MARGIN)
     return InterventionEvidence(undirected & ~open_after(edges, undirected, decided), strength)
 
 
-def _margins(component: Component, cost: LocalCost) -> dict[tuple[int, int], float]:
-    """Return for each direction of each edge of a component how much worse the best member with the other one is.
-
-    Of a large component only the best members are visited. If none of them has a direction, the worst of them counts.
-    """
-    nodes, outside = component.nodes.tolist(), component.outside.tolist()
-    costs: dict[tuple[int, int], float] = {}
-
-    def score(j: int, parents: int) -> float:
-        if (j, parents) not in costs:
-            inside = [nodes[i] for i in range(len(nodes)) if parents >> i & 1]
-            costs[j, parents] = -cost(nodes[j], [*outside, *inside])
-        return costs[j, parents]
-
-    visited = component.members(score)
-    totals = [-sum(score(j, parents) for j, parents in enumerate(member)) for member in visited]
-    worst = max(totals, default=0.0)
-    best: dict[tuple[int, int], float] = {}
-    for a, b in component.edges.tolist():
-        for i, j in ((a, b), (b, a)):
-            having = (total for total, member in zip(totals, visited, strict=True) if member[j] >> i & 1)
-            best[nodes[i], nodes[j]] = min(having, default=worst)
-    return {(i, j): best[j, i] - value for (i, j), value in best.items()}
+def _costs(score: LocalCost, families: list[Family]) -> Vector:
+    """Return the costs of nodes given their parents."""
+    return np.array([score(j, parents) for j, parents in families])

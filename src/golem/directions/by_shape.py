@@ -40,8 +40,8 @@ class Support(NamedTuple):
     strength : float
         Deviance by which the best member of the class with the other direction is worse.
     error_rate : float
-        Bound on the probability that Gaussian noise, which has no information about directions, gives so strong
-        evidence for any direction of the component.
+        A p-value: bound on the probability that Gaussian noise, which has no information about directions, gives
+        evidence this strong for any direction of the component.
     """
 
     strength: float
@@ -96,7 +96,7 @@ def directions_by_shape(
     # Regressions have the size of the components, whatever the number of columns.
     with blas_threads_for(max((len(component.nodes) for component in found), default=0)):
         scored = [ComponentScores(component, Z, n) for component in found if not coarse[component.nodes].any()]
-        scored = [one for one in scored if len(one.members) > 1]
+        scored = [one for one in scored if one.is_open]
         if not scored:
             return ShapeEvidence(reason=COARSE_REASON, rows=len(Z))
         return replace(_claims(scored, _Gate(Z, n, coarse, rank), parent_lists(edges)), rows=len(Z))
@@ -107,7 +107,7 @@ def _claims(found: list[ComponentScores], gate: _Gate, parents: list[list[int]])
     evidence, candidates = {}, []
     for one in found:
         nodes = one.component.nodes
-        for node, inside in zip(nodes, one.members.parents(one.best), strict=True):
+        for node, inside in zip(nodes, one.members.parents(one.members.best()), strict=True):
             parents[node] = _all_parents(one.component, inside)
         differences, gaussian = one.evidence(), one.gaussian_evidence()
         for e, (i, j) in enumerate(one.component.edges):
@@ -146,7 +146,7 @@ class _Gate:
 
     def passes(self, found: ComponentScores, edge: int) -> bool:
         """Return whether the nodes that differ support the best member against the best one with an edge reversed."""
-        differing = found.members.differing(found.best, found.opponent(edge))
+        differing = found.differing(edge)
         along = self._all_p_values(found.component, [(j, ours) for j, ours, _ in differing])
         against = self._all_p_values(found.component, [(j, theirs) for j, _, theirs in differing])
         return bool(along.min(initial=1.0) * len(along) >= _ALONG and against.min(initial=1.0) <= _AGAINST)

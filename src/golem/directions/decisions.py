@@ -35,7 +35,8 @@ class EdgeRecord(NamedTuple):
         Of "variances", "shape" and "interventions": deviance by which the best member of the class with the other
         direction is worse. With noise="auto", "variances" has at most the deviance by which free variances are worse.
     error_rate : float or None
-        Of "shape": bound on the probability of a wrong claim in its component, if the linear model holds.
+        Of "shape": a p-value. With Gaussian noise, evidence this strong would appear in at most this share of
+        components.
     edge_strength : float or None
         In a table with categories: how much the deviance rises without the edge.
     """

@@ -1,12 +1,8 @@
-"""Edge directions that the equivalence class leaves open: evidence in the noise variances, and other members."""
+"""Edge directions that the equivalence class leaves open, and random members."""
 
 from __future__ import annotations
 
-import functools
-import heapq
 import itertools
-import math
-from collections.abc import Callable
 
 import numpy as np
 
@@ -14,13 +10,7 @@ from golem.data.knowledge import Knowledge
 from golem.graphs.dag import member_of_class
 from golem.graphs.edges import Edges
 from golem.graphs.pdag import Pdag
-from golem.runtime.types import BoolMatrix, BoolVector, Indices, Matrix, Vector
-from golem.score.likelihood import GaussianEV, GaussianNV, GaussianTied, Likelihood
-from golem.score.regression import Regressions, residual_variance
-
-# A direction has evidence if all members with the other one have a deviance higher by this (odds of e to 1).
-LEAST_EVIDENCE = 2.0
-_MOST_MEMBERS = 100
+from golem.runtime.types import BoolMatrix, BoolVector, Indices, Vector
 
 
 def known_edges(edges: Edges, knowledge: Knowledge) -> BoolVector:
@@ -46,51 +36,6 @@ def open_after(edges: Edges, undirected: BoolVector, decided: BoolVector) -> Boo
     return np.array([bool(graph.neighbours[i] >> j & 1) for i, j in ends], dtype=bool)
 
 
-def evidence_in_variances(
-    fit: Regressions, S: Matrix, n: int, likelihood: Likelihood, undirected: BoolVector, rank: Indices | None = None
-) -> Vector:
-    """Return the evidence of the noise model for the direction of each `undirected` edge, shape (e,).
-
-    Free noise variances have no evidence for any direction. With equal or tied ones, the evidence is the deviance by
-    which the best member of the equivalence class with the other direction is worse; at least 0. Each connected
-    component of undirected edges is searched separately, by reversing covered edges, lowest deviance first. The number
-    of members visited is limited: if none of those of a large component has the other direction, the evidence is that
-    against the worst of them.
-
-    Parameters
-    ----------
-    fit : Regressions
-        The edges, and the residual variances at the least-squares weights.
-    S : ndarray of shape (d, d)
-        The covariance.
-    n : int
-        Number of rows.
-    likelihood : Likelihood
-        The noise model.
-    undirected : ndarray of shape (e,), bool
-        The edges to judge; see `open_edges`.
-    rank : ndarray of shape (d,), optional
-        The order of the nodes in which members are visited; by default the given one.
-    """
-    evidence = np.zeros(len(undirected))
-    if isinstance(likelihood, GaussianNV) or not undirected.any():
-        return evidence
-    parents: dict[int, frozenset[int]] = {}
-    for j in np.unique([fit.causes[undirected], fit.children[undirected]]).tolist():
-        first, last = np.searchsorted(fit.children, [j, j + 1])
-        parents[j] = frozenset(fit.causes[first:last].tolist())
-    places = np.arange(len(S)) if rank is None else rank
-    losses: dict[tuple[int, int], float] = {}
-    for pairs in connected_edges(fit.causes[undirected], fit.children[undirected], places):
-        nodes = sorted({node for pair in pairs for node in pair}, key=places.__getitem__)
-        deviance = local_deviance(nodes, fit.residual_variances, n, likelihood)
-        start = {j: parents[j] for j in nodes}
-        losses |= _losses_of_reversal(start, pairs, S, fit.residual_variances, deviance)
-    ends = zip(fit.causes[undirected].tolist(), fit.children[undirected].tolist(), strict=True)
-    evidence[undirected] = [max(losses[end], 0.0) for end in ends]
-    return evidence
-
-
 def connected_edges(causes: Indices, children: Indices, rank: Indices) -> list[list[tuple[int, int]]]:
     """Return the edges of each connected component, sorted by the ranks of their ends."""
     from scipy.sparse import coo_array
@@ -104,68 +49,6 @@ def connected_edges(causes: Indices, children: Indices, rank: Indices) -> list[l
     begins = np.flatnonzero(np.diff(labels[causes[order]])) + 1
     pairs = list(zip(causes[order].tolist(), children[order].tolist(), strict=True))
     return [pairs[i:j] for i, j in itertools.pairwise([0, *begins.tolist(), len(pairs)])]
-
-
-def local_deviance(nodes: list[int], r: Vector, n: int, likelihood: Likelihood) -> Callable[[Vector], float]:
-    """Return the deviance, up to a constant, as a function of the residual variances of some nodes.
-
-    Where the noise model allows it, the cost does not depend on the number of other nodes.
-    """
-    if isinstance(likelihood, GaussianEV):
-        rest = float(r.sum() - r[nodes].sum())
-        return lambda some: n * len(r) * math.log(rest + float(some.sum()))
-    if isinstance(likelihood, GaussianNV) or (isinstance(likelihood, GaussianTied) and likelihood.is_fixed):
-        return lambda some: 2 * n * float(likelihood.on_dag(some))
-
-    def of_all_nodes(some: Vector) -> float:
-        changed = r.copy()
-        changed[nodes] = some
-        return 2 * n * float(likelihood.on_dag(changed))
-
-    return of_all_nodes
-
-
-def _losses_of_reversal(
-    graph: dict[int, frozenset[int]],
-    pairs: list[tuple[int, int]],
-    S: Matrix,
-    r: Vector,
-    deviance: Callable[[Vector], float],
-) -> dict[tuple[int, int], float]:
-    """Return how much higher the deviance is if an edge of one component points the other way.
-
-    `graph` has the parents of each node of the component, `pairs` the edges that may be reversed.
-    """
-    nodes = list(graph)
-    place = {j: k for k, j in enumerate(nodes)}
-    variance = functools.cache(lambda j, parents: residual_variance(S, j, np.array(sorted(parents), dtype=np.intp)))
-    losses = dict.fromkeys(pairs, math.inf)
-    first = tuple(graph.values())
-    waiting = [(deviance(r[nodes]), 0, first, r[nodes])]
-    lowest, worst, seen = waiting[0][0], 0.0, {first}
-    for _ in range(_MOST_MEMBERS):
-        if not waiting:
-            break
-        value, _, member, variances = heapq.heappop(waiting)
-        worst = max(worst, value - lowest)
-        for i, j in pairs:
-            if i not in member[place[j]]:
-                losses[i, j] = min(losses[i, j], value - lowest)
-        arrows = [(place[i], place[j]) if i in member[place[j]] else (place[j], place[i]) for i, j in pairs]
-        for i, j in sorted(arrows):
-            if member[j] != member[i] | {nodes[i]}:
-                continue  # not covered
-            turned, changed = list(member), variances.copy()
-            turned[j], turned[i] = member[i], member[i] | {nodes[j]}
-            if tuple(turned) in seen:
-                continue
-            seen.add(tuple(turned))
-            # Reversing a covered edge keeps the product of the two residual variances.
-            changed[j] = variance(nodes[j], member[i])
-            changed[i] = variances[i] * variances[j] / changed[j]
-            # Rounded, because rounding errors must not decide which members are visited.
-            heapq.heappush(waiting, (round(deviance(changed), 6), len(seen), tuple(turned), changed))
-    return {pair: min(loss, worst) for pair, loss in losses.items()}
 
 
 def random_member(adjacency: BoolMatrix, undecided: BoolMatrix, rng: np.random.Generator) -> BoolMatrix:

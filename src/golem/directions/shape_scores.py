@@ -11,16 +11,16 @@ from __future__ import annotations
 
 import numpy as np
 
-from golem.directions.members import Component, Family, places
-from golem.directions.searched_members import SearchedMembers
-from golem.directions.tree_members import TreeMembers
+from golem.directions.best_members import BestMembers
+from golem.directions.blocks import Blocks
+from golem.directions.members import Component, Family
 from golem.runtime.types import Indices, Matrix, Vector
 
 _EVEN, _GAUSSIAN, _ODD = 79.047, 0.37457, 7.4129
 # Shares of the variance of the two means under Gaussian noise by degree of the Hermite polynomials of u. Degrees 0 to 2
 # have no share, because u has mean 0 and variance 1. The last number includes all higher degrees.
 _EVEN_SHARES, _ODD_SHARES = {4: 0.871, 6: 0.103, 8: 0.026}, {3: 0.695, 5: 0.217, 7: 0.088}
-# Number of draws from the distribution of the evidence under Gaussian noise; fewer for components of many members.
+# Number of draws from the distribution of the evidence under Gaussian noise; fewer for components of many nodes.
 _DRAWS, _FEWEST_DRAWS, _SCORES = 2000, 200, 400_000
 # Scores beyond this number are drawn in parts, as if the parts were independent: a root of all correlations would take
 # minutes. Neighbours in a tree are mostly in the same part.
@@ -57,10 +57,9 @@ class ComponentScores:
 
     Attributes
     ----------
-    members : TreeMembers or SearchedMembers
-        The members that agree with what is known.
-    scores : ndarray of shape (members,)
-        n times the sum of the negentropies, up to a constant.
+    members : BestMembers
+        The best of the members that agree with what is known. The score of a member is n times the sum of the
+        negentropies of its residuals.
     """
 
     def __init__(self, component: Component, rows: Matrix, n: float) -> None:
@@ -68,23 +67,23 @@ class ComponentScores:
         self._Y = _residuals(rows[:, component.nodes], rows[:, component.outside])
         self._S = self._Y.T @ self._Y / len(rows)
         self._found: dict[Family, tuple[Indices, Vector, float]] = {}
-        self.members = TreeMembers(component) if component.is_tree else SearchedMembers(component, self._score)
-        scores = [self._score(*family) for family in self.members.families]
-        self.scores = self.members.totals(np.array(scores)[None])[0]
+        self._blocks = Blocks(component)
+        scores = [n * self._regression(family)[2] for family in self._blocks.families]
+        self.members = BestMembers(self._blocks, np.array([scores]))
 
     @property
-    def best(self) -> int:
-        """The member with the highest score."""
-        return int(np.argmax(self.scores))
-
-    def opponent(self, edge: int) -> int:
-        """Return the best of the members that have an edge the other way than the best member."""
-        others = np.flatnonzero(self.members.opponents(edge, self.best))
-        return int(others[np.argmax(self.scores[others])])
+    def is_open(self) -> bool:
+        """Whether there are several members."""
+        return bool(np.isfinite(self.members.directions[0]).sum() > len(self._blocks.edges))
 
     def evidence(self) -> Vector:
         """Return the evidence for i -> j of every edge; negative for j -> i."""
-        return np.asarray(self.members.evidence(self.scores[None])[0])
+        return np.asarray(self.members.evidence()[0])
+
+    def differing(self, edge: int) -> list[tuple[int, list[int], list[int]]]:
+        """Return where the best member and the best one with an edge the other way differ: nodes and both parents."""
+        other = 2 * edge + int(self.evidence()[edge] > 0)
+        return self.members.differing(self.members.best(), self.members.best_with(other))
 
     def gaussian_evidence(self) -> Vector:
         """Return draws of the largest evidence in the component if all noise is Gaussian, sorted.
@@ -92,24 +91,20 @@ class ComponentScores:
         Then twice a node's score is close to the sum of two squared normal variables. If two residuals have the
         correlation r, the Hermite polynomials of degree k of the two have the correlation r^k.
         """
-        draws, rng = int(np.clip(_SCORES // len(self.members), _FEWEST_DRAWS, _DRAWS)), np.random.default_rng(0)
-        families, found = self.members.families, []
+        draws, rng = int(np.clip(_SCORES // len(self.component.nodes), _FEWEST_DRAWS, _DRAWS)), np.random.default_rng(0)
+        families, found = self._blocks.families, []
         for first in range(0, len(families), _MOST_TOGETHER):
             R = self._correlations(families[first : first + _MOST_TOGETHER])
             parts = ([share * R**k for k, share in shares.items()] for shares in (_EVEN_SHARES, _ODD_SHARES))
             halves = [_root(np.sum(part, axis=0)) @ rng.normal(size=(len(R), draws)) for part in parts]
             found.append((halves[0] ** 2 + halves[1] ** 2) / 2)
-        totals = self.members.totals(np.concatenate(found).T)
-        return np.asarray(np.sort(np.abs(self.members.evidence(totals)).max(axis=1)))
-
-    def _score(self, j: int, parents: int) -> float:
-        """Return n times the negentropy of the residual of a node."""
-        return self._n * self._regression((j, parents))[2]
+        drawn = BestMembers(self._blocks, np.concatenate(found).T)
+        return np.asarray(np.sort(np.abs(drawn.evidence()).max(axis=1)))
 
     def _regression(self, family: Family) -> tuple[Indices, Vector, float]:
         """Return the standardized residual of a node as a combination of columns, and its negentropy."""
         if family not in self._found:
-            where = np.array([family[0], *places(family[1])])
+            where = np.array([family[0], *family[1]])
             weights = np.ones(len(where))
             if len(where) > 1:
                 S = self._S[np.ix_(where, where)]

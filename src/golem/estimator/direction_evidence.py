@@ -13,9 +13,10 @@ from golem.data.inputs import numpy_rows
 from golem.data.row_blocks import row_sample
 from golem.directions.by_intervention import InterventionEvidence, directions_by_intervention
 from golem.directions.by_shape import ShapeEvidence, directions_by_shape
+from golem.directions.by_variance import LEAST_EVIDENCE, evidence_in_variances
 from golem.directions.decisions import Decisions, decide
-from golem.directions.equivalence_class import LEAST_EVIDENCE, evidence_in_variances, known_edges, open_edges
-from golem.directions.members import components
+from golem.directions.equivalence_class import known_edges, open_edges
+from golem.directions.members import Component, components
 from golem.estimator.learned_graph import LearnedGraph
 from golem.estimator.name_order import name_order
 from golem.estimator.settings import is_counted
@@ -51,12 +52,13 @@ def with_directions(model: Golem, fit: Regressions, rows: RowSource) -> LearnedG
     assert graph.reversible is not None  # a cyclic graph has no directions to judge
     undirected = open_edges(graph, graph.reversible, model.knowledge_)
     least_squares = fit if is_counted(model) else regress_edges(fit.children, fit.causes, S)
-    rank = name_order(model.moments_.names).place
     known = known_edges(graph, model.knowledge_) | (graph.reversible & ~undirected)
     experiments = _intervention_evidence(model, undirected)
     undirected = undirected & ~experiments.decided
-    strength = evidence_in_variances(least_squares, S, n, model.likelihood_, undirected, rank)
-    shape = _shape_evidence(model, undirected, rows)
+    decided = graph.reversible & ~undirected
+    found = components(graph, graph.reversible, decided, name_order(model.moments_.names).place)
+    strength = evidence_in_variances(least_squares, S, n, model.likelihood_, found)
+    shape = _shape_evidence(model, undirected, found, rows)
     decisions = decide(graph, undirected, undirected & (strength >= LEAST_EVIDENCE), shape)
     if (choice := model.noise_choice_) is not None and "free" in choice.scores:
         # With free variances the reverse fits equally well, so the evidence is at most what speaks against them.
@@ -97,7 +99,7 @@ def uses_shape(model: Golem) -> bool:
     return model.shape == "auto" and usable
 
 
-def _shape_evidence(model: Golem, undirected: BoolVector, rows: RowSource) -> ShapeEvidence:
+def _shape_evidence(model: Golem, undirected: BoolVector, found: list[Component], rows: RowSource) -> ShapeEvidence:
     """Return the evidence of the noise shapes for the directions that are open."""
     graph, moments = model.graph_, model.moments_
     if not (uses_shape(model) and undirected.any()):
@@ -106,10 +108,7 @@ def _shape_evidence(model: Golem, undirected: BoolVector, rows: RowSource) -> Sh
     table = _table(rows, moments.d)
     if table is None:
         return ShapeEvidence(reason=_NO_ROWS)
-    assert graph.reversible is not None
-    rank = name_order(moments.names).place
-    found = components(graph, graph.reversible, known_edges(graph, model.knowledge_), rank)
-    return directions_by_shape(table, graph, found, rank, moments.n)
+    return directions_by_shape(table, graph, found, name_order(moments.names).place, moments.n)
 
 
 def _table(rows: RowSource, d: int) -> Matrix | None:

@@ -64,7 +64,7 @@ class Edge:
     rises without the edge, is known for tables with categories.
     `standard_error` is that of least squares with the graph as given; None if the weights are not least squares.
     `direction_from` is what the direction rests on, a key of `DIRECTIONS`; None if the graph has a cycle. Its strength
-    and error rate are those of `golem.directions.decisions.EdgeRecord`.
+    and p-value (`direction_error_rate`) are those of `golem.directions.decisions.EdgeRecord`.
     """
 
     source: str

@@ -6,7 +6,7 @@ variance is the one without the redundant parents.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -92,6 +92,19 @@ def residual_variance(S: Matrix, j: int, parents: Indices) -> float:
     if not len(parents):
         return float(max(S[j, j], _LEAST_VARIANCE))
     return float(max(_regress(S, np.array([j]), parents[None, :])[1][0], _LEAST_VARIANCE))
+
+
+def family_variances(S: Matrix, families: Sequence[tuple[int, Sequence[int]]]) -> Vector:
+    """Return the variance of a node given its parents, for each pair of a node and its parents."""
+    nodes, found = np.array([j for j, _ in families], dtype=np.intp), np.zeros(len(families))
+    sizes = np.array([len(parents) for _, parents in families], dtype=np.intp)
+    for k in np.unique(sizes).tolist():
+        chosen = np.flatnonzero(sizes == k)
+        step = max(_STACK_NUMBERS // max(k * k, 1), 1)
+        for some in (chosen[start : start + step] for start in range(0, len(chosen), step)):
+            parents = np.array([families[f][1] for f in some], dtype=np.intp).reshape(len(some), k)
+            found[some] = _regress(S, nodes[some], parents)[1] if k else S[nodes[some], nodes[some]]
+    return np.maximum(found, _LEAST_VARIANCE)
 
 
 def variances_without_each(S: Matrix, j: int, parents: Indices) -> Vector:

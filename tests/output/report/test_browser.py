@@ -720,7 +720,8 @@ def test_counts_follow_what_is_shown(open_page, chain, tmp_path):
     page.locator("[data-direction=shape]").check()
     choose_edge(page, "A", "B")
     assert re.search(
-        r"Evidence for it\s+12.5 \(deviance\), error rate below 0.1%", page.locator("#details").inner_text()
+        r"Evidence for it\s+12.5 \(deviance\), p-value below 0.001 under Gaussian noise",
+        page.locator("#details").inner_text(),
     )
     page.locator('[data-node="3"]').click()
     page.locator("#view").select_option("1")  # D has no neighbours

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-import heapq
+import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from golem.directions.equivalence_class import local_deviance
+from golem.directions.best_members import rises_of_cost
+from golem.directions.by_variance import rises_of_deviance
+from golem.directions.members import Family, components
 from golem.estimator.environment_fit import score_of, score_of_graph
 from golem.estimator.learned_graph import has_categories
 from golem.graphs.dag import is_dag
 from golem.model.interventions import number_of
 from golem.runtime.types import BoolMatrix, Matrix, Vector
-from golem.score.likelihood import GaussianEV
+from golem.score.likelihood import GaussianEV, GaussianNV, GaussianTied, Likelihood
 from golem.score.objective import PAPER_PENALTIES, Objective
 from golem.score.regression import regress_edges, regressions, variances_without_each
 from golem.score.sparsity import L0
@@ -23,9 +26,6 @@ from golem.solvers.certificate import Certificate, certify_objective
 
 if TYPE_CHECKING:
     from golem.estimator.golem import Golem
-
-# Members of an equivalence class that are compared; larger classes are searched only in part.
-_MOST_MEMBERS = 200
 
 
 @dataclass(frozen=True)
@@ -86,12 +86,12 @@ def edge_loss(model: Golem, source: str | int, target: str | int) -> EdgeLoss:
     dropped[i, j] = False
     turned = dropped.copy()
     turned[j, i] = True
-    now, losses = _deviance(model, graph), [np.nan]
+    now, losses = _score(model, graph), [np.nan]
     if is_dag(turned):
-        losses.append(_deviance(model, turned) - now)
+        losses.append(_score(model, turned) - now)
     if model.cpdag_[j, i]:
-        losses.append(_least_deviance_in_class(model, (j, i)))
-    return EdgeLoss(drop=_deviance(model, dropped) - now, reverse=float(np.fmin.reduce(losses)))
+        losses.append(_loss_in_class(model, i, j))
+    return EdgeLoss(drop=_score(model, dropped) - now, reverse=float(np.fmin.reduce(losses)))
 
 
 def drop_losses(model: Golem) -> Matrix:
@@ -129,12 +129,31 @@ def listed_drop_losses(model: Golem) -> Vector:
     first = np.searchsorted(graph.children, np.arange(graph.d + 1))
     for j in np.unique(graph.children).tolist():
         into = slice(first[j], first[j + 1])
-        deviance = local_deviance([j], fit.residual_variances, n, model.likelihood_)
-        now = deviance(fit.residual_variances[[j]])
+        deviance = _deviance_by_node(j, fit.residual_variances, n, model.likelihood_)
+        now = deviance(fit.residual_variances[j])
         without = variances_without_each(S, j, graph.causes[into])
-        losses[into] = [deviance(np.array([variance])) - now for variance in without]
+        losses[into] = [deviance(variance) - now for variance in without]
         losses[into] -= steps[len(without) - 1]
     return losses
+
+
+def _deviance_by_node(j: int, r: Vector, n: int, likelihood: Likelihood) -> Callable[[float], float]:
+    """Return the deviance, up to a constant, as a function of the residual variance of one node.
+
+    Where the noise model allows it, the cost does not depend on the number of other nodes.
+    """
+    if isinstance(likelihood, GaussianEV):
+        rest = float(r.sum() - r[j])
+        return lambda variance: n * len(r) * math.log(rest + variance)
+    if isinstance(likelihood, GaussianNV) or (isinstance(likelihood, GaussianTied) and likelihood.is_fixed):
+        return lambda variance: 2 * n * float(likelihood.on_dag(np.array([variance])))
+
+    def of_all_nodes(variance: float) -> float:
+        changed = r.copy()
+        changed[j] = variance
+        return 2 * n * float(likelihood.on_dag(changed))
+
+    return of_all_nodes
 
 
 def _environment_losses(model: Golem) -> Vector:
@@ -178,40 +197,31 @@ def certify(model: Golem, tolerance: float = 1e-6) -> Certificate:
     return certify_objective(objective, model.weights_, tolerance)
 
 
-def _least_deviance_in_class(model: Golem, edge: tuple[int, int]) -> float:
-    """Return the lowest deviance of the members of the equivalence class that have an edge; NaN if none was found.
+def _loss_in_class(model: Golem, i: int, j: int) -> float:
+    """Return the loss of fit to the best member of the equivalence class with j -> i, if the graph has i -> j."""
+    graph = model.graph_
+    assert graph.reversible is not None
+    found = components(graph, graph.reversible, np.zeros(len(graph), dtype=bool), np.arange(graph.d))
+    component = next(one for one in found if i in one.nodes and j in one.nodes)
+    if model.environments_ is None and not has_categories(model):
+        S, n = model.moments_.covariance, model.moments_.n
+        r = regress_edges(graph.children, graph.causes, S).residual_variances
+        return rises_of_deviance([component], r, S, n, model.likelihood_)[j, i]
+    score = score_of(model, L0(0.0)) if model.environments_ is not None else model.category_fit_.deviance
 
-    Members are visited by reversing covered edges, which leads to all of them (Chickering 1995), best first.
-    """
-    lines = model.cpdag_ & model.cpdag_.T
-    start = model.adjacency_.copy()
-    waiting, seen = [(0.0, 0, start)], {start.tobytes()}
-    least, base = np.nan, _deviance(model, start, penalized=False)
-    for _ in range(_MOST_MEMBERS):
-        if not waiting:
-            break
-        deviance, _, member = heapq.heappop(waiting)
-        if member[edge]:
-            least = np.fmin(least, deviance)
-        parents = [frozenset(np.flatnonzero(column).tolist()) for column in member.T]
-        for i, j in np.argwhere(member & lines).tolist():
-            if parents[j] != parents[i] | {i}:
-                continue
-            turned = member.copy()
-            turned[i, j], turned[j, i] = False, True
-            if turned.tobytes() not in seen:
-                seen.add(turned.tobytes())
-                heapq.heappush(waiting, (_deviance(model, turned, penalized=False) - base, len(seen), turned))
-    return float(least)
+    def costs(families: list[Family]) -> Vector:
+        return np.array([score.cost(child, list(parents)) for child, parents in families])
+
+    return rises_of_cost([component], costs)[j, i]
 
 
-def _deviance(model: Golem, graph: BoolMatrix, *, penalized: bool = True) -> float:
-    """Return 2 n L(B), at the best weights for a graph, and the penalty on its edges if `penalized`."""
+def _score(model: Golem, graph: BoolMatrix) -> float:
+    """Return 2 n L(B), at the best weights for a graph, and the penalty on its edges."""
     if model.environments_ is not None:
-        return score_of_graph(model, graph, None if penalized else L0(0.0))
+        return score_of_graph(model, graph)
     if has_categories(model):
-        score = model.category_fit_.score if penalized else model.category_fit_.deviance
+        score = model.category_fit_.score
         return sum(score.cost(j, np.flatnonzero(column).tolist()) for j, column in enumerate(graph.T))
     n, penalties = model.moments_.n, model.edge_penalty_.penalties(model.moments_.n, model.moments_.d)
     r = regressions(graph, model.moments_.covariance).residual_variances
-    return float(2 * n * model.likelihood_.on_dag(r) + penalized * penalties[graph.sum(axis=0)].sum())
+    return float(2 * n * model.likelihood_.on_dag(r) + penalties[graph.sum(axis=0)].sum())

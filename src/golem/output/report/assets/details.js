@@ -189,7 +189,7 @@ function edgeDetails(chosen) {
     ["Loss of score without it", edge.drop_loss === undefined || edge.drop_loss === null ? null : `${number(edge.drop_loss, 4)} (deviance, penalty included)`],
     ["Direction", direction],
     ["Evidence for it", edge.direction_strength == null ? null : `${number(edge.direction_strength, 3)} (deviance)` +
-      (edge.direction_error_rate == null ? "" : `, error rate ${edge.direction_error_rate < 0.001 ? "below 0.1" : `at most ${number(100 * edge.direction_error_rate, 2)}`}%`)],
+      (edge.direction_error_rate == null ? "" : `, p-value ${edge.direction_error_rate < 0.001 ? "below 0.001" : number(edge.direction_error_rate, 2)} under Gaussian noise`)],
     ["Connected in", share(edge.adjacency_frequency, ", in any direction")],
     ["Directed in", share(edge.direction_frequency, ", in this direction"), directionTag(edge)],
     ["Interval of the total effect", interval(edge.effect_low, edge.effect_high)],
