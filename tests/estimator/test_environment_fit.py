@@ -13,7 +13,7 @@ from golem.graphs.dag import is_dag
 from golem.score.sparsity import L0
 from golem.simulate import random_sem, simulate_environments
 from golem.solvers import Status
-from golem.solvers.order.environment_score import (
+from golem.solvers.order.local.environment_score import (
     environment_score,
     environment_standard_errors,
     regress_environments,

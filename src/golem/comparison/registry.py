@@ -41,7 +41,7 @@ def _compile_search(likelihood: Likelihood) -> None:
 
 
 def _compile_local_search() -> None:
-    from golem.solvers.order.local_search import compile_local_search
+    from golem.solvers.order.local.local_search import compile_local_search
 
     compile_local_search()
 

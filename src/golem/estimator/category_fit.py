@@ -26,8 +26,8 @@ from golem.score.block_regression import BlockRegression, regress_block
 from golem.score.regression import Regressions
 from golem.score.sparsity import L0
 from golem.solvers import LBFGS, Adam, Order, Solution
-from golem.solvers.order.local_scores import Counts, GaussianBlocks, NodePenalty, gaussian_blocks
-from golem.solvers.order.local_search import LocalResult
+from golem.solvers.order.local.local_scores import Counts, GaussianBlocks, NodePenalty, gaussian_blocks
+from golem.solvers.order.local.local_search import LocalResult
 
 if TYPE_CHECKING:
     from golem.estimator.golem import Golem

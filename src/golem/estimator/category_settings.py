@@ -16,7 +16,7 @@ from golem.runtime.messages import counted, quoted, shown
 from golem.runtime.option_words import as_categories, dropping
 from golem.runtime.user_warnings import warn_user
 from golem.solvers import LBFGS, Adam, Order
-from golem.solvers.order.score_choice import choose_category_score
+from golem.solvers.order.local.score_choice import choose_category_score
 
 if TYPE_CHECKING:
     from golem.estimator.golem import Golem

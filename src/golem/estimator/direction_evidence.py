@@ -24,8 +24,8 @@ from golem.runtime.messages import counted
 from golem.runtime.types import Array, BoolVector, Matrix, Vector
 from golem.score.regression import Regressions, regress_edges
 from golem.score.sparsity import L0
-from golem.solvers.order.environment_score import environment_score
-from golem.solvers.order.local_scores import GaussianBlocks, node_penalty
+from golem.solvers.order.local.environment_score import environment_score
+from golem.solvers.order.local.local_scores import GaussianBlocks, node_penalty
 
 if TYPE_CHECKING:
     from golem.estimator.golem import Golem

@@ -22,9 +22,9 @@ from golem.runtime.types import BoolMatrix, Vector
 from golem.score.regression import Regressions, regressions
 from golem.score.sparsity import L0
 from golem.solvers import LBFGS, Adam, Order, Solution
-from golem.solvers.order.environment_score import environment_score, regress_environments
-from golem.solvers.order.local_scores import GaussianBlocks
-from golem.solvers.order.local_search import LocalResult
+from golem.solvers.order.local.environment_score import environment_score, regress_environments
+from golem.solvers.order.local.local_scores import GaussianBlocks
+from golem.solvers.order.local.local_search import LocalResult
 
 if TYPE_CHECKING:
     from golem.estimator.golem import Golem

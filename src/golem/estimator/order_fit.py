@@ -13,7 +13,7 @@ from golem.estimator.name_order import name_order
 from golem.estimator.settings import placement_for
 from golem.score.likelihood import GaussianEV
 from golem.solvers import LBFGS, Adam, Order, Solution
-from golem.solvers.order.variance_order import SingularCovarianceError
+from golem.solvers.order.equal.variance_order import SingularCovarianceError
 from golem.solvers.paper_recipe import NoiseModel
 
 if TYPE_CHECKING:

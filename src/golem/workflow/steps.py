@@ -33,7 +33,7 @@ from golem.runtime.result_folder import result_folder
 from golem.runtime.types import Matrix
 from golem.solvers import Progress, Status
 from golem.solvers.order.exact_order import LARGEST_EXACT
-from golem.solvers.order.local_search import compile_local_search
+from golem.solvers.order.local.local_search import compile_local_search
 from golem.solvers.order.solver import compile_search
 from golem.solvers.paper_recipe import NOISE_MODELS
 

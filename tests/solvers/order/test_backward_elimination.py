@@ -11,9 +11,9 @@ from golem import Moments
 from golem.score.regression import regressions
 from golem.score.sparsity import L0
 from golem.simulate import simulate
-from golem.solvers.order import backward_elimination
-from golem.solvers.order.backward_elimination import eliminate_parents
-from golem.solvers.order.variance_order import inverse_factor, variance_order
+from golem.solvers.order.equal import backward_elimination
+from golem.solvers.order.equal.backward_elimination import eliminate_parents
+from golem.solvers.order.equal.variance_order import inverse_factor, variance_order
 
 
 @pytest.fixture(params=[300, 3])

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from golem.graphs.edges import Edges
-from golem.solvers.order.better_parts import CostedGraph, take_better_parts
+from golem.solvers.order.free.better_parts import CostedGraph, take_better_parts
 
 
 def cost(j, parents):

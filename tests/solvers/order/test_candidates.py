@@ -8,9 +8,9 @@ import pytest
 from golem.graphs.edges import Edges
 from golem.score.sparsity import L0
 from golem.simulate import simulate
-from golem.solvers.order import candidates, chains, order_search
-from golem.solvers.order import order_kernel_arrays as kernels
-from golem.solvers.order.candidates import candidate_lists
+from golem.solvers.order.free import candidates, chains, order_search
+from golem.solvers.order.free import order_kernel_arrays as kernels
+from golem.solvers.order.free.candidates import candidate_lists
 
 
 @pytest.mark.parametrize("d", [5, 70])

@@ -9,7 +9,7 @@ from golem import Moments
 from golem.graphs.dag import cpdag
 from golem.score.regression import regressions
 from golem.simulate import simulate
-from golem.solvers.order.covered_edges import prefer_equal_variances
+from golem.solvers.order.free.covered_edges import prefer_equal_variances
 
 
 def test_the_member_shown_stays_in_the_class_and_lowers_the_total_variance():

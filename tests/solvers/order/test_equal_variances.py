@@ -8,9 +8,9 @@ import pytest
 from golem import Golem, Knowledge
 from golem.graphs.dag import is_dag
 from golem.simulate import random_dag, random_sem, random_weights, simulate
-from golem.solvers.order import variance_order as vo
-from golem.solvers.order.equal_variances import fit_equal_variances, fit_order
-from golem.solvers.order.variance_order import inverse_factor, precedence, t_squared, variance_order
+from golem.solvers.order.equal import variance_order as vo
+from golem.solvers.order.equal.equal_variances import fit_equal_variances, fit_order
+from golem.solvers.order.equal.variance_order import inverse_factor, precedence, t_squared, variance_order
 from golem.solvers.solution import Status
 
 

@@ -22,20 +22,15 @@ from golem.score.likelihood import GaussianEV, GaussianNV
 from golem.score.sparsity import L0
 from golem.simulate import simulate
 from golem.solvers import Order
-from golem.solvers.order import (
+from golem.solvers.order import jit, numba_compiler, queue_kernels, shared_kernels
+from golem.solvers.order.equal import regression_kernels, reversal_kernels, variance_kernels
+from golem.solvers.order.free import (
     candidate_kernels,
-    jit,
-    numba_compiler,
     order_kernels,
     order_move_kernels,
     order_parent_kernels,
     order_regression_kernels,
     order_state_kernels,
-    queue_kernels,
-    regression_kernels,
-    reversal_kernels,
-    shared_kernels,
-    variance_kernels,
 )
 
 EQUAL_VARIANCES = (regression_kernels, variance_kernels, reversal_kernels)
@@ -102,7 +97,8 @@ def test_a_fit_without_a_writable_folder_for_the_cache_warns_once(tmp_path):
     """A file in place of a folder cannot be written even by root."""
     package = tmp_path / "golem"
     shutil.copytree(Path(golem.__file__).parent, package, ignore=shutil.ignore_patterns("__pycache__"))
-    for folder in (package / "solvers" / "order", package / "baselines"):
+    order = package / "solvers" / "order"
+    for folder in (order, order / "equal", order / "free", order / "local", package / "baselines"):
         (folder / "__pycache__").touch()
     (tmp_path / "file").touch()
     data = tmp_path / "data.csv"
@@ -158,7 +154,7 @@ def test_a_change_in_another_file_of_kernels_compiles_an_entry_again(monkeypatch
 def test_the_files_of_all_kernels_are_watched():
     folder = Path(jit.__file__).parent
     watched = {name for name, _, _ in numba_compiler._kernel_stamps(folder)}
-    assert {file.name for file in folder.glob("*.py") if "order.jit import" in file.read_text()} < watched
+    assert {file.name for file in folder.rglob("*.py") if "order.jit import" in file.read_text()} < watched
     assert {"jit.py", "numba_compiler.py"} < watched
 
 

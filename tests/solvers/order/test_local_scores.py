@@ -13,7 +13,7 @@ from golem.score.regression import residual_variance
 from golem.score.sparsity import L0
 from golem.simulate import simulate
 from golem.solvers.order.exact_order import Subsets
-from golem.solvers.order.local_scores import Counts, gaussian_blocks, node_penalty
+from golem.solvers.order.local.local_scores import Counts, gaussian_blocks, node_penalty
 
 
 def random_codes(n, levels, seed):

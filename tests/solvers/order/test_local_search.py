@@ -8,7 +8,9 @@ import pytest
 from golem.data.moments import Moments
 from golem.score.sparsity import L0
 from golem.simulate import simulate, simulate_table
-from golem.solvers.order import (
+from golem.solvers.order.free.free_order import find_exact
+from golem.solvers.order.free.order_search import search_orders
+from golem.solvers.order.local import (
     local_chain,
     local_cost_kernels,
     local_count_kernels,
@@ -16,11 +18,10 @@ from golem.solvers.order import (
     local_parent_kernels,
     local_search,
 )
-from golem.solvers.order.free_order import OrderProblem, find_exact
-from golem.solvers.order.local_problem import LocalProblem, empty_memo, empty_values
-from golem.solvers.order.local_scores import Counts, NodePenalty, gaussian_blocks
-from golem.solvers.order.local_search import search_local
-from golem.solvers.order.order_search import search_orders
+from golem.solvers.order.local.local_problem import LocalProblem, empty_memo, empty_values
+from golem.solvers.order.local.local_scores import Counts, NodePenalty, gaussian_blocks
+from golem.solvers.order.local.local_search import search_local
+from golem.solvers.order.order_problem import OrderProblem
 from golem.solvers.solution import Status
 
 

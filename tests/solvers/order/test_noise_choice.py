@@ -15,8 +15,9 @@ from golem.score.sparsity import L0
 from golem.simulate import simulate
 from golem.solvers import Order, Status
 from golem.solvers.order.exact_order import ExactOrders
-from golem.solvers.order.free_order import OrderProblem, Prior, find_order
+from golem.solvers.order.free.free_order import Prior, find_order
 from golem.solvers.order.noise_choice import NoiseScores
+from golem.solvers.order.order_problem import OrderProblem
 
 
 def marginal_deviance(r, n, mu, tau):

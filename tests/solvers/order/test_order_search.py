@@ -11,7 +11,7 @@ from golem.graphs.dag import is_dag, topological_order
 from golem.metrics import shd_c
 from golem.score.sparsity import L0
 from golem.simulate import simulate
-from golem.solvers.order.order_search import search_orders
+from golem.solvers.order.free.order_search import search_orders
 from golem.solvers.solution import Status
 
 

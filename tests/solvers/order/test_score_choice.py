@@ -9,9 +9,9 @@ import pandas as pd
 import pytest
 
 from golem.data.coded_tables import CodedTable
-from golem.solvers.order import score_choice
-from golem.solvers.order.local_scores import Counts, NodePenalty
-from golem.solvers.order.score_choice import choose_category_score
+from golem.solvers.order.local import score_choice
+from golem.solvers.order.local.local_scores import Counts, NodePenalty
+from golem.solvers.order.local.score_choice import choose_category_score
 
 
 def a_table(*levels: int, n: int = 400, seed: int = 0) -> CodedTable:

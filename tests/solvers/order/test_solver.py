@@ -16,7 +16,9 @@ from golem.score.regression import regressions
 from golem.score.sparsity import L0
 from golem.simulate import random_sem, simulate
 from golem.solvers import Order, Status
-from golem.solvers.order import equal_variances, order_search, reversal_kernels, tied_order
+from golem.solvers.order import tied_order
+from golem.solvers.order.equal import equal_variances, reversal_kernels
+from golem.solvers.order.free import order_search
 
 
 def best_of_all(dags, S, n, penalties, equal_variances):

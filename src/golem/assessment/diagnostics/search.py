@@ -15,7 +15,7 @@ from golem.estimator.name_order import NameOrder
 from golem.estimator.settings import is_counted
 from golem.runtime.messages import counted, shortened
 from golem.solvers import Status
-from golem.solvers.order.local_scores import Counts
+from golem.solvers.order.local.local_scores import Counts
 
 # With more columns a second search takes too long for a check.
 _LARGEST = 200

@@ -128,7 +128,7 @@ class EntryCache(FunctionCache):
 
 def _kernel_stamps(folder: Path) -> list[tuple[str, float, int]]:
     """Return the names of the files that change compiled code, the times of their last changes, and their sizes."""
-    files = sorted([*folder.glob("*kernel*.py"), *folder.glob("jit.py"), *folder.glob("numba_compiler.py")])
+    files = sorted([*folder.rglob("*kernel*.py"), *folder.glob("jit.py"), *folder.glob("numba_compiler.py")])
     return [(file.name, (stat := file.stat()).st_mtime, stat.st_size) for file in files]
 
 

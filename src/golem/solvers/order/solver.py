@@ -24,12 +24,13 @@ from golem.runtime.types import BoolMatrix, Vector
 from golem.score.likelihood import GaussianEV, GaussianTied, Likelihood
 from golem.score.regression import Regressions
 from golem.score.sparsity import L0
+from golem.solvers.order.equal.variance_order import precedence
 from golem.solvers.order.exact_order import LARGEST_EXACT
 from golem.solvers.order.found_graph import FoundGraph
-from golem.solvers.order.free_order import EFFORTS, Effort, OrderProblem, find_free_order
+from golem.solvers.order.free.free_order import find_free_order
 from golem.solvers.order.noise_choice import NoiseChoice, NoiseScores
+from golem.solvers.order.order_problem import EFFORTS, Effort, OrderProblem
 from golem.solvers.order.tied_order import choose_and_search
-from golem.solvers.order.variance_order import precedence
 from golem.solvers.solution import Callback, Progress, Solution, Status, TracePoint
 
 # Searches whose kernels this process has: with equal variances (True) or others (False).
@@ -148,7 +149,7 @@ class Order:
     ) -> tuple[FoundGraph, NoiseChoice | None]:
         """Search with the algorithm of the noise model; also return which one the data chose, if it was open."""
         if isinstance(likelihood, GaussianEV):
-            from golem.solvers.order.equal_variances import learn_equal_variances
+            from golem.solvers.order.equal.equal_variances import learn_equal_variances
 
             deadline = time.perf_counter() + (np.inf if self.time_limit is None else self.time_limit)
             return learn_equal_variances(problem, deadline, start, self.placement), None
@@ -170,11 +171,11 @@ def compile_search(likelihood: Likelihood, d: int, announce: bool = False) -> No
 
     with losing_interrupts(), jit.logged_if_compiled(_COMPILING) if announce else contextlib.nullcontext():
         if equal_variances:
-            from golem.solvers.order.equal_variances import fit_equal_variances
+            from golem.solvers.order.equal.equal_variances import fit_equal_variances
 
             fit_equal_variances(np.eye(4) + 0.5, 50, np.arange(4.0))
         else:
-            from golem.solvers.order.order_search import search_orders
+            from golem.solvers.order.free.order_search import search_orders
 
             search_orders(np.eye(4) + 0.5, 50, np.arange(4.0))
     _COMPILED.add(equal_variances)

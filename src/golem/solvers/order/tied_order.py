@@ -20,18 +20,12 @@ from numpy.typing import NDArray
 
 from golem.runtime.threads import blas_threads_for
 from golem.runtime.types import BoolMatrix, Vector
+from golem.solvers.order.equal.variance_order import precedence, robust_variance_order
 from golem.solvers.order.exact_order import LARGEST_EXACT
 from golem.solvers.order.found_graph import TIE, FoundGraph
-from golem.solvers.order.free_order import (
-    Effort,
-    OrderProblem,
-    Prior,
-    find_exact,
-    find_free_order,
-    find_order,
-)
+from golem.solvers.order.free.free_order import Prior, find_exact, find_free_order, find_order
 from golem.solvers.order.noise_choice import NoiseChoice, NoiseScores
-from golem.solvers.order.variance_order import precedence, robust_variance_order
+from golem.solvers.order.order_problem import Effort, OrderProblem
 from golem.solvers.solution import Status, TracePoint
 
 # Two or three rounds are usually enough.

@@ -10,12 +10,12 @@ from numpy.typing import ArrayLike, NDArray
 from golem.graphs.dag import topological_order
 from golem.runtime.machine import available_cores
 from golem.runtime.types import Vector
-from golem.solvers.order import local_kernel_arrays as kernels
 from golem.solvers.order.chain_run import ChainRun
-from golem.solvers.order.free_order import EFFORTS, Effort
-from golem.solvers.order.local_chain import MOST_VISITS, VISITS, Chain, Records, Start
-from golem.solvers.order.local_problem import LocalProblem
+from golem.solvers.order.local import local_kernel_arrays as kernels
+from golem.solvers.order.local.local_chain import MOST_VISITS, VISITS, Chain, Records, Start
+from golem.solvers.order.local.local_problem import LocalProblem
 from golem.solvers.order.masks import obeying
+from golem.solvers.order.order_problem import EFFORTS, Effort
 from golem.solvers.order.search_clock import SearchClock
 from golem.solvers.solution import Status
 

@@ -21,12 +21,12 @@ from golem.data.checks import most_parents
 from golem.graphs.edges import Edges
 from golem.runtime.threads import blas_threads_for
 from golem.runtime.types import BoolVector
-from golem.solvers.order import order_kernel_arrays as kernels
-from golem.solvers.order.candidates import candidate_lists, markov_blankets, most_correlated
-from golem.solvers.order.chains import Run, Start
 from golem.solvers.order.found_graph import FoundGraph
-from golem.solvers.order.free_order import EFFORTS, Effort
+from golem.solvers.order.free import order_kernel_arrays as kernels
+from golem.solvers.order.free.candidates import candidate_lists, markov_blankets, most_correlated
+from golem.solvers.order.free.chains import Run, Start
 from golem.solvers.order.masks import checked_masks, edge_kinds, obeying
+from golem.solvers.order.order_problem import EFFORTS, Effort
 from golem.solvers.order.search_clock import SearchClock
 from golem.solvers.solution import Callback
 

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from golem.solvers.order.jit import inlined, kernel
-from golem.solvers.order.local_count_kernels import count_costs
-from golem.solvers.order.local_kernel_arrays import (
+from golem.solvers.order.local.local_count_kernels import count_costs
+from golem.solvers.order.local.local_kernel_arrays import (
     ALLOWED,
     BY_PARENTS,
     COLLINEAR,

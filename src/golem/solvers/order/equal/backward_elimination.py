@@ -84,11 +84,11 @@ def eliminate_parents(
     Parameters
     ----------
     W : ndarray of shape (d, d)
-        The inverse factor of the covariance in this order (see `golem.solvers.order.variance_order.inverse_factor`).
+        The inverse factor of the covariance in this order (see `variance_order.inverse_factor`).
     order : ndarray of shape (d,)
         Nodes, causes first.
     n, penalties, allowed, required, deadline
-        As for `golem.solvers.order.equal_variances.fit_equal_variances`.
+        As for `golem.solvers.order.equal.equal_variances.fit_equal_variances`.
     """
     d = len(order)
     steps = np.maximum(np.diff(penalties), 0)

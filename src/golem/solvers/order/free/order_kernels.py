@@ -9,8 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from golem.solvers.order.jit import entry, inlined
-from golem.solvers.order.order_kernel_arrays import (
+from golem.solvers.order.free.order_kernel_arrays import (
     BEST,
     COUNT,
     GIVEN,
@@ -24,8 +23,9 @@ from golem.solvers.order.order_kernel_arrays import (
     State,
     Work,
 )
-from golem.solvers.order.order_move_kernels import best_place, forced_parents, move
-from golem.solvers.order.order_state_kernels import keep_better, set_parents
+from golem.solvers.order.free.order_move_kernels import best_place, forced_parents, move
+from golem.solvers.order.free.order_state_kernels import keep_better, set_parents
+from golem.solvers.order.jit import entry, inlined
 from golem.solvers.order.queue_kernels import WAITING, shorten_queue, take_first
 from golem.solvers.order.shared_kernels import NO_NODE, ONE, draw, draw_near
 

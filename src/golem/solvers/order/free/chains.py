@@ -14,18 +14,18 @@ from golem.graphs.edges import Edges
 from golem.runtime.machine import available_cores
 from golem.runtime.types import BoolVector, Matrix
 from golem.score.regression import Regressions, regress_edges
-from golem.solvers.order import order_kernel_arrays as kernels
-from golem.solvers.order.better_parts import CostedGraph, differing_nodes, take_better_parts
-from golem.solvers.order.candidates import choose_parents, scratch
 from golem.solvers.order.chain_run import ChainRun
-from golem.solvers.order.order_kernels import advance
+from golem.solvers.order.free import order_kernel_arrays as kernels
+from golem.solvers.order.free.better_parts import CostedGraph, differing_nodes, take_better_parts
+from golem.solvers.order.free.candidates import choose_parents, scratch
+from golem.solvers.order.free.order_kernels import advance
 from golem.solvers.order.queue_kernels import HEAD, IS_ACTIVE, QUEUE, WAITING
 from golem.solvers.order.search_clock import SearchClock
 from golem.solvers.order.shared_kernels import EPSILON
 from golem.solvers.solution import Status
 
 if TYPE_CHECKING:
-    from golem.solvers.order.order_search import OrderSearch
+    from golem.solvers.order.free.order_search import OrderSearch
 
 # Rounding errors of the scores in ill-conditioned problems.
 _AGREEMENT = 1e-2

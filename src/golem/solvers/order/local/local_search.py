@@ -15,9 +15,9 @@ from golem.runtime.interrupts import losing_interrupts
 from golem.runtime.types import BoolMatrix, Indices, Vector
 from golem.solvers.order.exact_order import LARGEST_EXACT, Subsets
 from golem.solvers.order.found_graph import TIE
-from golem.solvers.order.free_order import Effort
-from golem.solvers.order.local_scores import Counts, GaussianBlocks, gaussian_blocks
+from golem.solvers.order.local.local_scores import Counts, GaussianBlocks, gaussian_blocks
 from golem.solvers.order.masks import checked_masks
+from golem.solvers.order.order_problem import Effort
 from golem.solvers.order.search_clock import SearchClock
 from golem.solvers.solution import Callback, Status
 
@@ -79,7 +79,7 @@ def search_local(
 
     Examples
     --------
-    >>> from golem.solvers.order.local_scores import gaussian_blocks
+    >>> from golem.solvers.order.local.local_scores import gaussian_blocks
     >>> S = np.array([[1.0, 0.0, 0.6], [0.0, 1.0, 0.6], [0.6, 0.6, 1.0]])  # a collider
     >>> search_local(gaussian_blocks([S], [1000])).graph.astype(int)
     array([[0, 0, 1],
@@ -130,8 +130,8 @@ def _search_orders(
     clock: SearchClock,
 ) -> LocalResult:
     """Return the best graph that chains from several starts find."""
-    from golem.solvers.order.local_chains import Run  # imports numba
-    from golem.solvers.order.local_problem import LocalProblem
+    from golem.solvers.order.local.local_chains import Run  # imports numba
+    from golem.solvers.order.local.local_problem import LocalProblem
 
     problem = LocalProblem(score, size_limits(score, required), allowed, required)
     run = Run(problem, starts, effort, rng, clock)

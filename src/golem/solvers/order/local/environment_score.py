@@ -20,7 +20,7 @@ from golem.data.moments import Moments
 from golem.runtime.types import Indices, Matrix, Vector
 from golem.score.regression import Regressions, regress_edges, standard_errors
 from golem.score.sparsity import L0
-from golem.solvers.order.local_scores import GaussianBlocks, gaussian_blocks
+from golem.solvers.order.local.local_scores import GaussianBlocks, gaussian_blocks
 
 
 def environment_score(

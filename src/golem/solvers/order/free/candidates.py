@@ -16,9 +16,9 @@ from golem.graphs.edges import Edges
 from golem.runtime.machine import available_cores
 from golem.runtime.threads import blas_threads_for
 from golem.runtime.types import BoolMatrix, BoolVector, Matrix, Vector
-from golem.solvers.order import order_kernel_arrays as kernels
-from golem.solvers.order import order_parent_kernels
-from golem.solvers.order.candidate_kernels import fill_blocks
+from golem.solvers.order.free import order_kernel_arrays as kernels
+from golem.solvers.order.free import order_parent_kernels
+from golem.solvers.order.free.candidate_kernels import fill_blocks
 
 # Up to this number of nodes, all nodes are candidates of each other.
 _FEW = 64

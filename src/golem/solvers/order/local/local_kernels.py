@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from golem.solvers.order.jit import entry, inlined, kernel
-from golem.solvers.order.local_kernel_arrays import (
+from golem.solvers.order.local.local_kernel_arrays import (
     BACK,
     COUNT,
     DONE,
@@ -34,7 +34,7 @@ from golem.solvers.order.local_kernel_arrays import (
     Problem,
     Work,
 )
-from golem.solvers.order.local_parent_kernels import changed, choose, parents_of_kind, settle
+from golem.solvers.order.local.local_parent_kernels import changed, choose, parents_of_kind, settle
 from golem.solvers.order.queue_kernels import WAITING, activate, shorten_queue, take_first
 from golem.solvers.order.shared_kernels import EPSILON, NO_NODE, ONE, draw, draw_near, rank_candidates
 

@@ -11,9 +11,9 @@ from __future__ import annotations
 from typing import Any
 
 from golem.solvers.order.jit import inlined, kernel
-from golem.solvers.order.local_cost_kernels import evaluate
-from golem.solvers.order.local_count_kernels import find_key
-from golem.solvers.order.local_kernel_arrays import (
+from golem.solvers.order.local.local_cost_kernels import evaluate
+from golem.solvers.order.local.local_count_kernels import find_key
+from golem.solvers.order.local.local_kernel_arrays import (
     ADDITIONS,
     ALLOWED,
     ALONE,

@@ -14,8 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from golem.solvers.order.jit import allocating_entry, allocating_kernel, inlined, kernel
-from golem.solvers.order.regression_kernels import (
+from golem.solvers.order.equal.regression_kernels import (
     NO_NODE,
     ZERO,
     Regression,
@@ -26,6 +25,7 @@ from golem.solvers.order.regression_kernels import (
     project,
     residual_covariances,
 )
+from golem.solvers.order.jit import allocating_entry, allocating_kernel, inlined, kernel
 
 Array = Any
 

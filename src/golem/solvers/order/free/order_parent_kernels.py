@@ -10,8 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from golem.solvers.order.jit import entry, inlined, kernel
-from golem.solvers.order.order_kernel_arrays import (
+from golem.solvers.order.free.order_kernel_arrays import (
     ALLOWED,
     CLOSED,
     COLLINEAR,
@@ -32,7 +31,8 @@ from golem.solvers.order.order_kernel_arrays import (
     Work,
     X,
 )
-from golem.solvers.order.order_regression_kernels import delete, has_drifted, insert, invert, solve, whiten
+from golem.solvers.order.free.order_regression_kernels import delete, has_drifted, insert, invert, solve, whiten
+from golem.solvers.order.jit import entry, inlined, kernel
 from golem.solvers.order.shared_kernels import NO_NODE
 
 # Regressions are computed afresh at most so many times per choice.

@@ -6,8 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from golem.solvers.order.jit import allocating_entry, allocating_kernel, inlined, kernel
-from golem.solvers.order.regression_kernels import (
+from golem.solvers.order.equal.regression_kernels import (
     ZERO,
     Regression,
     copied,
@@ -17,7 +16,8 @@ from golem.solvers.order.regression_kernels import (
     regress,
     residual_covariances,
 )
-from golem.solvers.order.variance_kernels import COLLINEAR, Choice, improve, is_allowed, is_required, store
+from golem.solvers.order.equal.variance_kernels import COLLINEAR, Choice, improve, is_allowed, is_required, store
+from golem.solvers.order.jit import allocating_entry, allocating_kernel, inlined, kernel
 
 Array = Any
 

@@ -10,8 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from golem.solvers.order.jit import inlined, kernel
-from golem.solvers.order.order_kernel_arrays import (
+from golem.solvers.order.free.order_kernel_arrays import (
     ALLOWED,
     BEFORE,
     CHANGED,
@@ -51,8 +50,9 @@ from golem.solvers.order.order_kernel_arrays import (
     Work,
     X,
 )
-from golem.solvers.order.order_parent_kernels import adjust, gain_window, node_cost
-from golem.solvers.order.order_regression_kernels import invert, solve, whiten
+from golem.solvers.order.free.order_parent_kernels import adjust, gain_window, node_cost
+from golem.solvers.order.free.order_regression_kernels import invert, solve, whiten
+from golem.solvers.order.jit import inlined, kernel
 from golem.solvers.order.queue_kernels import activate
 from golem.solvers.order.shared_kernels import EPSILON, MIX, NO_NODE, ONE
 

@@ -14,8 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from golem.solvers.order.jit import inlined, kernel, outlined
-from golem.solvers.order.order_kernel_arrays import (
+from golem.solvers.order.free.order_kernel_arrays import (
     INSIDE,
     OPEN,
     PARENTS,
@@ -31,6 +30,7 @@ from golem.solvers.order.order_kernel_arrays import (
     X,
     Z,
 )
+from golem.solvers.order.jit import inlined, kernel, outlined
 from golem.solvers.order.shared_kernels import add_multiple
 
 # Updated factors are computed afresh if they change r by more than this share.

@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from golem.runtime.types import Vector
-from golem.solvers.order import local_kernel_arrays as kernels
-from golem.solvers.order.local_kernels import advance
-from golem.solvers.order.local_problem import LocalProblem, choose_parents, empty_agenda, search_memo
+from golem.solvers.order.local import local_kernel_arrays as kernels
+from golem.solvers.order.local.local_kernels import advance
+from golem.solvers.order.local.local_problem import LocalProblem, choose_parents, empty_agenda, search_memo
 from golem.solvers.order.masks import obeying
 from golem.solvers.order.queue_kernels import HEAD, IS_ACTIVE, QUEUE, WAITING
 from golem.solvers.order.shared_kernels import EPSILON

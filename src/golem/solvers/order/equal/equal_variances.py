@@ -23,10 +23,8 @@ from golem.runtime.machine import available_cores
 from golem.runtime.threads import blas_threads_for
 from golem.runtime.types import Array, BoolMatrix, Matrix, Vector
 from golem.score.regression import regress_lists
-from golem.solvers.order.backward_elimination import eliminate_parents
-from golem.solvers.order.found_graph import FoundGraph
-from golem.solvers.order.free_order import OrderProblem
-from golem.solvers.order.variance_order import (
+from golem.solvers.order.equal.backward_elimination import eliminate_parents
+from golem.solvers.order.equal.variance_order import (
     inverse_factor,
     precedence,
     robust_variance_order,
@@ -34,10 +32,12 @@ from golem.solvers.order.variance_order import (
     t_squared,
     variance_order,
 )
+from golem.solvers.order.found_graph import FoundGraph
+from golem.solvers.order.order_problem import OrderProblem
 from golem.solvers.solution import Status
 
 if TYPE_CHECKING:
-    from golem.solvers.order import variance_kernels as kernels
+    from golem.solvers.order.equal import variance_kernels as kernels
 
 # Candidates for edges have larger squared t-statistics.
 _LEAST_T_SQUARED = 4.0
@@ -77,7 +77,7 @@ def fit_equal_variances(
     Parameters
     ----------
     S, n, penalty, allowed, required
-        As for `golem.solvers.order.order_search.search_orders`. S may be a torch tensor.
+        As for `golem.solvers.order.free.order_search.search_orders`. S may be a torch tensor.
     deadline : float
         Time of `time.perf_counter()` after which no further sweep begins.
     working : array of shape (d, d), optional
@@ -192,7 +192,7 @@ def _start(
     screen: Screen | None,
 ) -> kernels.Choice:
     """Return the problem in the form that the kernels use, with the initial parents."""
-    from golem.solvers.order import variance_kernels as kernels  # imports numba
+    from golem.solvers.order.equal import variance_kernels as kernels  # imports numba
 
     d, place = len(C), np.argsort(order)
     may, must = (_by_child(mask) for mask in (allowed, required))
@@ -219,8 +219,8 @@ def _sweep(
     choice: kernels.Choice, order: NDArray[np.intp], penalties: Vector, n: int, deadline: float
 ) -> tuple[kernels.Choice, Status]:
     """Improve the parents, and the order in place, until nothing changes."""
-    from golem.solvers.order import reversal_kernels
-    from golem.solvers.order import variance_kernels as kernels
+    from golem.solvers.order.equal import reversal_kernels
+    from golem.solvers.order.equal import variance_kernels as kernels
 
     d = len(order)
     workers = available_cores() if d >= _THREADS_PAY_FROM else 1

@@ -3,31 +3,22 @@
 from __future__ import annotations
 
 import dataclasses
-import functools
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from golem.data.checks import most_parents
-from golem.data.moments import Moments
 from golem.graphs.dag import topological_order
-from golem.runtime.types import BoolMatrix, Vector
 from golem.score.regression import regressions
-from golem.solvers.order.covered_edges import prefer_equal_variances
-from golem.solvers.order.exact_order import LARGEST_EXACT, ExactOrders
+from golem.solvers.order.exact_order import LARGEST_EXACT
 from golem.solvers.order.found_graph import FoundGraph
-from golem.solvers.solution import Callback, Progress, Status, TracePoint
-
-if TYPE_CHECKING:
-    from golem.solvers.order.order_search import OrderSearch
-
-Effort = Literal["fast", "default", "thorough"]
-# Starts, and perturbations per start: (how many, base, times sqrt(d) or, for many nodes, d / 20).
-EFFORTS: dict[Effort, tuple[int, int, int]] = {"fast": (1, 20, 2), "default": (2, 150, 20), "thorough": (4, 500, 200)}
+from golem.solvers.order.free.covered_edges import prefer_equal_variances
+from golem.solvers.order.order_problem import Effort, OrderProblem
+from golem.solvers.solution import Progress, Status, TracePoint
 
 
 @dataclass(frozen=True)
@@ -36,35 +27,6 @@ class Prior:
 
     centre: float
     spread: float
-
-
-@dataclass(frozen=True, eq=False)
-class OrderProblem:
-    """The data and settings that all searches over orders of one table share."""
-
-    moments: Moments
-    penalties: Vector  # of nodes with 0, 1, ..., d - 1 parents
-    allowed: BoolMatrix | None = None
-    required: BoolMatrix | None = None
-    random_state: int | np.random.Generator = 0
-    callback: Callback | None = None
-
-    @property
-    def masks(self) -> tuple[BoolMatrix | None, BoolMatrix | None]:
-        """Allowed and required edges."""
-        return self.allowed, self.required
-
-    @functools.cached_property
-    def exact(self) -> ExactOrders:
-        """The residual variances that exact searches share, for few nodes."""
-        return ExactOrders(self.moments.standardized().covariance, self.moments.n)
-
-    @functools.cached_property
-    def search(self) -> OrderSearch:
-        """What searches over orders of many nodes share."""
-        from golem.solvers.order.order_search import OrderSearch  # imports numba
-
-        return OrderSearch(self.moments.covariance, self.moments.n, self.penalties, *self.masks)
 
 
 def find_free_order(

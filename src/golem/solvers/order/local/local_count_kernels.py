@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from golem.solvers.order.jit import inlined, kernel
-from golem.solvers.order.local_kernel_arrays import (
+from golem.solvers.order.local.local_kernel_arrays import (
     BIC,
     COSTS,
     INTEGER,

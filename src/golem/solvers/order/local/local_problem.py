@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 from golem.data.checks import most_parents
 from golem.runtime.types import BoolMatrix, Vector
 from golem.score.sparsity import L0
-from golem.solvers.order import local_kernel_arrays as kernels
-from golem.solvers.order import order_kernel_arrays
-from golem.solvers.order.candidates import markov_blankets
-from golem.solvers.order.local_kernels import advance
-from golem.solvers.order.local_scores import Counts, GaussianBlocks
+from golem.solvers.order.free import order_kernel_arrays
+from golem.solvers.order.free.candidates import markov_blankets
+from golem.solvers.order.local import local_kernel_arrays as kernels
+from golem.solvers.order.local.local_kernels import advance
+from golem.solvers.order.local.local_scores import Counts, GaussianBlocks
 from golem.solvers.order.masks import edge_kinds
 from golem.solvers.order.shared_kernels import NO_NODE
 

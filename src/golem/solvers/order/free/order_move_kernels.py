@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from golem.solvers.order.jit import inlined, kernel
-from golem.solvers.order.order_kernel_arrays import (
+from golem.solvers.order.free.order_kernel_arrays import (
     ALLOWED,
     BACK,
     BEFORE,
@@ -41,8 +40,9 @@ from golem.solvers.order.order_kernel_arrays import (
     State,
     Work,
 )
-from golem.solvers.order.order_parent_kernels import adjust, begin, gain_window
-from golem.solvers.order.order_state_kernels import block_of, change, load, touch
+from golem.solvers.order.free.order_parent_kernels import adjust, begin, gain_window
+from golem.solvers.order.free.order_state_kernels import block_of, change, load, touch
+from golem.solvers.order.jit import inlined, kernel
 from golem.solvers.order.queue_kernels import activate
 from golem.solvers.order.shared_kernels import EPSILON, NO_NODE, ONE, rank_candidates
 
