@@ -1,9 +1,9 @@
-"""Claim: what a user calls is about as fast as the solver inside it, and faster than version 0.1.0 (docs/speed.md).
+"""Claim: what a user calls is about as fast as the solver inside it, and faster than an earlier commit (docs/speed.md).
 
 All times are wall-clock seconds of the whole call, and each table comes with the share of the search. Parts:
 
 - fit: `Golem(noise).fit(X)` on ER2 graphs, n = 1000 or `--rows`, noise deviations U[1, 2]; raw columns, standardized
-  columns, and with half of the columns hidden; with `--old PYTHON` alternating with version 0.1.0 in one run. Processor
+  columns, and with half of the columns hidden; with `--old PYTHON` alternating with that commit in one run. Processor
   times can be compared if others use the machine, too.
 - growth: the default, "nv" and "ev" against d, with the exponent, and flopsearch if `--flopsearch PYTHON` is given
 - limits: `Golem("nv")` on dense graphs (d = 1000, n = 10000, average degree 20), wide tables (d = 5000, n = 300, ER1)
@@ -307,7 +307,7 @@ def main() -> None:
     """Run the parts that are asked for."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("parts", nargs="+", choices=list(PARTS))
-    parser.add_argument("--old", help="Python of an environment with golem 0.1.0.")
+    parser.add_argument("--old", help="Python of an environment with an earlier commit.")
     parser.add_argument("--flopsearch", help="Python of an environment with flopsearch 0.3.0.")
     parser.add_argument("--device", default="cuda", help="Device of the part gpu.")
     parser.add_argument("--sizes", type=lambda text: tuple(map(int, text.split(","))), help="Sizes d, e.g. 100,500.")
