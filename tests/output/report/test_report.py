@@ -166,6 +166,15 @@ def test_settings_are_written_for_readers(tmp_path):
     assert not re.search(r"\bTrue\b|\bFalse\b|\['", text)
 
 
+def test_the_rows_of_em_are_those_of_the_table(tmp_path):
+    X = simulate(3, 200, random_state=0).data
+    X[:50, 0] = np.nan
+    fitted = Golem(missing="em").fit(X)
+    assert f"rows 200 complete rows that are as precise {fitted.moments_.n}" in words(
+        fitted.report(tmp_path / "r.html")
+    )
+
+
 def test_whole_numbers_are_written_without_separators(tmp_path):
     solver = {"type": "Adam", "seed": 98765, "max_iter": 98765}
     settings = {"random_state": 20240131, "max_iter": 100_000, "solver": solver}
