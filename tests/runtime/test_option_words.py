@@ -26,6 +26,7 @@ from golem.runtime.option_words import (
     dropping,
     for_files,
     for_library,
+    one_copy_of,
 )
 
 LIBRARIES: dict[str, Callable[[pd.DataFrame], Any]] = {
@@ -157,6 +158,15 @@ def test_findings_name_remedies_of_the_library(library: str) -> None:
     assert code is not None
     marked = nw.from_native(pa.table(pasted(code[1], X)) if library == "record batch" else pasted(code[1], X))
     assert marked["b"].is_null().sum() == 10
+
+
+@pytest.mark.parametrize("library", ["polars", "pyarrow"])
+@pytest.mark.parametrize("copies", [None, 2])
+def test_one_of_several_copies_is_kept_in_every_library(library: str, copies: int | None) -> None:
+    """Copied rows are removed, and names are kept."""
+    X = LIBRARIES[library](pd.DataFrame({"a": [1.5, 1.5, 2.5, 2.5], "b": list("xxyy")}))
+    kept = pasted(for_library(one_copy_of(copies), X), X)
+    assert kept.to_dict("list") == {"a": [1.5, 2.5], "b": ["x", "y"]}
 
 
 def test_arrays_have_columns_by_number() -> None:

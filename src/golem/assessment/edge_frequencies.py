@@ -12,8 +12,8 @@ from golem.runtime.types import BoolMatrix, Matrix
 def edge_frequencies(graphs: Sequence[BoolMatrix]) -> tuple[Matrix, Matrix]:
     """Return the shares of PDAGs that join i and j, and that have i -> j, both of shape (d, d).
 
-    An undecided edge, which has both directions, counts half for each. A tie-break, which is always the same, would
-    look certain.
+    An undecided edge, which has both directions, counts half for each. If it counted as drawn, a tie-break, which is
+    always the same, would look certain.
 
     Examples
     --------

@@ -47,7 +47,7 @@ def read_environments(
         The columns that each environment changes; see `Environments.of`.
     """
     if isinstance(X, Environments):
-        _require_only(X, environments, targets)
+        _require_only(environments, targets)
         found, named = X, True
     else:
         missing: MissingChoice = getattr(estimator, "missing", "error")
@@ -62,7 +62,7 @@ def read_environments(
 def split_data(X: Any, environments: Any) -> tuple[dict[str, Any], bool]:
     """Return the data of each environment, rows as (values, names), and whether the columns have names."""
     if is_mapping(X):
-        _require_only(X, environments, None)
+        _require_only(environments, None)
         parts = {str(label): part for label, part in X.items()}
         shapes: dict[str, tuple[int, ...]] = {label: getattr(part, "shape", ()) for label, part in parts.items()}
         require_rows({label: shape[0] for label, shape in shapes.items() if len(shape) == 2})
@@ -136,7 +136,7 @@ def _without_column(X: Any, column: str) -> tuple[Any, Any]:
     return frame.drop(column).to_native(), frame[column].to_native()
 
 
-def _require_only(X: Any, environments: Any, targets: Targets | None) -> None:
+def _require_only(environments: Any, targets: Targets | None) -> None:
     """Raise a ValueError if labels or targets are given twice."""
     if environments is not None:
         raise ValueError("X has one entry per environment already. Leave out environments.")

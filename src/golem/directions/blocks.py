@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from golem.directions.members import Component, Family, Parents
 from golem.directions.parts import Numbering, Part, PartsOfBlock
+from golem.graphs.edges import Edges
 from golem.runtime.types import Indices
 
 
@@ -149,17 +150,8 @@ class Blocks:
 
 def _order(parents: Parents) -> list[int]:
     """Return the nodes such that parents precede their children."""
-    children: list[list[int]] = [[] for _ in parents]
-    for j, own in enumerate(parents):
-        for i in own:
-            children[i].append(j)
-    left = [len(own) for own in parents]
-    order = [j for j, count in enumerate(left) if not count]
-    for i in order:  # grows
-        for j in children[i]:
-            left[j] -= 1
-            if not left[j]:
-                order.append(j)
+    causes, children = np.array([(i, j) for j, own in enumerate(parents) for i in own], dtype=np.intp).T
+    order: list[int] = Edges(causes, children, len(parents)).order().tolist()
     return order
 
 

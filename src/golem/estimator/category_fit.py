@@ -26,7 +26,14 @@ from golem.score.block_regression import BlockRegression, regress_block
 from golem.score.regression import Regressions
 from golem.score.sparsity import L0
 from golem.solvers import LBFGS, Adam, Order, Solution
-from golem.solvers.order.local.local_scores import Counts, GaussianBlocks, NodePenalty, gaussian_blocks
+from golem.solvers.order.local.local_scores import (
+    Counts,
+    GaussianBlocks,
+    NodePenalty,
+    gaussian_blocks,
+    loss_per_edge,
+    total_cost,
+)
 from golem.solvers.order.local.local_search import LocalResult
 
 if TYPE_CHECKING:
@@ -82,11 +89,11 @@ class CategoryFit:
 
     def strengths(self, edges: Edges) -> Vector:
         """Return how much the deviance rises without each edge."""
-        return _losses(self.deviance, edges)
+        return loss_per_edge(self.deviance, edges)
 
     def drop_losses(self, edges: Edges) -> Vector:
         """Return the loss of score without each edge, in units of the deviance."""
-        return _losses(self.score, edges)
+        return loss_per_edge(self.score, edges)
 
     def regression(self, j: int, parents: Indices) -> BlockRegression:
         """Regress the columns of a node on those of its parents."""
@@ -213,8 +220,7 @@ def _search(model: Golem, codes: Codes | None, solver: Order) -> Solution:
 
     def explain(found: LocalResult) -> tuple[Regressions, float]:
         edges = _restored(found, order)
-        families = _families(edges, parentless=True)
-        return fit.weights(edges)[0], sum(fit.deviance.cost(j, parents.tolist()) for j, parents in families)
+        return fit.weights(edges)[0], total_cost(fit.deviance, edges.matrix())
 
     return run_local(model, solver, score, order, f"order-{model.score_}", fit.moments.n, explain)
 
@@ -247,15 +253,6 @@ def _restored(found: LocalResult, order: NameOrder) -> Edges:
     """Return the edges with the variables in their original order."""
     unknown = np.full(len(found.causes), np.nan), np.full(len(order.names), np.nan)
     return Regressions(found.children, found.causes, *unknown).renumbered(np.argsort(order.place)).edges
-
-
-def _losses(score: Counts | GaussianBlocks, edges: Edges) -> Vector:
-    """Return the increase of the score without each edge; the edges are sorted by child."""
-    losses = []
-    for j, parents in _families(edges):
-        now = score.cost(j, parents.tolist())
-        losses += [score.cost(j, np.delete(parents, i).tolist()) - now for i in range(len(parents))]
-    return np.array(losses)
 
 
 def _families(edges: Edges, parentless: bool = False) -> Iterator[tuple[int, Indices]]:

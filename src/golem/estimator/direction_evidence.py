@@ -61,7 +61,7 @@ def with_directions(model: Golem, fit: Regressions, rows: RowSource) -> LearnedG
     shape = _shape_evidence(model, undirected, found, rows)
     decisions = decide(graph, undirected, undirected & (strength >= LEAST_EVIDENCE), shape)
     if (choice := model.noise_choice_) is not None and "free" in choice.scores:
-        # With free variances the reverse fits equally well, so the evidence is at most what speaks against them.
+        # With free variances the reverse fits equally well. So the evidence is at most how much worse they are.
         strength = np.minimum(strength, choice.scores["free"] - choice.scores[choice.kind])
     return _explained(graph, decisions, known, experiments, strength, shape, S)
 

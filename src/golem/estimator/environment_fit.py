@@ -89,12 +89,6 @@ def score_of(model: Golem, sparsity: L0 | None = None) -> GaussianBlocks:
     return environment_score(model.environments_, penalty, model.intervention, model.intercepts)
 
 
-def score_of_graph(model: Golem, graph: BoolMatrix, sparsity: L0 | None = None) -> float:
-    """Return the score of any graph in the environments of a fitted model, in units of the deviance."""
-    score = score_of(model, sparsity)
-    return sum(score.cost(j, np.flatnonzero(column).tolist()) for j, column in enumerate(graph.T))
-
-
 def refitted(model: Golem, graph: BoolMatrix) -> Regressions:
     """Return the least-squares weights of any graph for the data of a fitted model."""
     if has_categories(model):

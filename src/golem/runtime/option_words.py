@@ -210,7 +210,9 @@ def for_library(message: str, table: Any) -> str:
     library = type(one).__module__.partition(".")[0]
     if library == "numpy":
         return _DROPPED.sub(_deleted, message)
-    return _LIBRARIES[library].apply(message) if library in _LIBRARIES else message
+    if library not in _LIBRARIES:
+        return message
+    return _LIBRARIES[library].apply(message).replace("pd.DataFrame(X)", "X.to_pandas()")
 
 
 def names_remedies(function: Callable[Arguments, Result]) -> Callable[Arguments, Result]:

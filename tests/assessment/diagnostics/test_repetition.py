@@ -11,10 +11,15 @@ import pytest
 
 from golem import Golem
 from golem.assessment.diagnostics.repetition import _differ_in_one_column, _random_numbers, find_repetition
+from golem.data.moments import Moments
 from golem.diagnostics import diagnose
 from golem.runtime.option_words import as_options
 
 NAMES = tuple("abcd")
+
+
+def checked(rows, has_numbers=False):
+    return find_repetition(rows, Moments.from_rows(rows), has_numbers)
 
 
 def test_repeated_rows_of_categories_are_found_in_any_order(rng):
@@ -28,6 +33,16 @@ def test_repeated_rows_of_categories_are_found_in_any_order(rng):
     for other in (table, table.sort_values(list(NAMES)), pd.concat([table, table, table[:1]])):
         found = diagnose(Golem().fit(other), other)
         assert (found["dependent-rows"].level, found.effective_rows) == ("ok", None)
+
+
+def test_repeated_rows_of_a_sample_are_counted_in_the_whole_table(rng):
+    table = pd.DataFrame(rng.choice(list("abcdef"), size=(1500, 5)), columns=list("vwxyz"))
+    repeated = table.loc[table.index.repeat(2)]
+    model = Golem(score_function="mixed").fit(repeated)
+    found = diagnose(model, repeated[:1000])
+    assert found.effective_rows == 1500
+    assert "The 3000 rows carry as much information as about 1500" in found["dependent-rows"].finding
+    assert "a sample of 1000 of 3000" in found["sample"].finding
 
 
 @pytest.mark.parametrize(
@@ -51,12 +66,12 @@ def test_replicates_of_a_balanced_design_are_not_copies(runs):
 def test_copies_of_different_rows_are_found(rng):
     codes = rng.integers(0, 2, size=(60, 30))
     assert len(np.unique(codes, axis=0)) == 60
-    assert find_repetition(np.vstack([codes, codes]))[1] == 60
+    assert checked(np.vstack([codes, codes]))[1] == 60
 
 
 def test_few_combinations_can_be_in_multiples_of_rows_by_accident(rng):
     codes = rng.integers(0, 2, size=(2000, 200, 2))
-    assert sum(find_repetition(table)[1] is not None for table in codes) <= 6
+    assert sum(checked(table)[1] is not None for table in codes) <= 6
 
 
 def test_copies_of_rows_of_numbers_are_found_in_any_order(rng):
@@ -71,7 +86,7 @@ def test_copies_of_rows_of_numbers_are_found_in_any_order(rng):
 def test_some_copies_are_found_and_few_are_a_note(rng):
     X = rng.normal(size=(300, 4))
     for count, level, left in ((9, "ok", None), (10, "note", None), (60, "warning", 300)):
-        finding, effective = find_repetition(np.vstack([X, X[:count]]), has_numbers=True)
+        finding, effective = checked(np.vstack([X, X[:count]]), has_numbers=True)
         assert (finding.level, effective) == (level, left)
         if level != "ok":
             assert finding.finding.startswith(f"{count} of {300 + count} rows are exact copies of others.")
@@ -90,10 +105,10 @@ def test_rounded_numbers_agree_by_chance(seed):
     X = rng.normal(size=(1000, 4)) @ np.triu(np.ones((4, 4)))
     X = np.round(X / X.std(axis=0) * rng.uniform(1, 4, size=4))
     assert len(np.unique(X, axis=0)) < 950
-    assert find_repetition(X, has_numbers=True)[0].level == "ok"
+    assert checked(X, has_numbers=True)[0].level == "ok"
     # Amounts of rain: most rows are dry everywhere.
     rain = np.maximum(rng.normal(-1, 1, size=(300, 3)), 0)
-    assert find_repetition(rain, has_numbers=True)[0].level == "ok"
+    assert checked(rain, has_numbers=True)[0].level == "ok"
 
 
 def test_rows_that_differ_in_one_column_by_brute_force(rng):
@@ -113,7 +128,7 @@ def test_the_remedies_leave_one_copy(rng, tmp_path):
     fine = pd.DataFrame(rng.normal(size=(100, 4)), columns=NAMES)
     some = pd.concat([fine, fine[:30]])
     for table, left in ((pd.concat([coarse] * 3), coarse), (pd.concat([fine] * 2), fine), (some, fine)):
-        finding, _ = find_repetition(table.to_numpy(float), has_numbers=True)
+        finding, _ = checked(table.to_numpy(float), has_numbers=True)
         code = finding.remedy.split(": ", 1)[1].rstrip(".")
         assert len(eval(code, {"X": table.to_numpy(), "pd": pd})) == 100
         kept = eval(code, {"X": table, "pd": pd})

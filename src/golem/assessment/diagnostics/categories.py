@@ -52,8 +52,8 @@ def diagnose_categories(model: Golem, X: Any = None, *, refit: bool | None = Non
     score = model.category_fit_.score
     coded = score.codes if isinstance(score, Counts) else rows  # the first are all rows, the second perhaps a sample
     if coded is not None and len(coded) and not len(names):
-        repeated, effective_rows = repetition.find_repetition(coded)
-        findings.append(repeated)
+        repeated, effective_rows = repetition.find_repetition(coded, moments)
+        findings += [*columns.find_sample(moments, len(coded)), repeated]
     findings += [
         _find_rows(moments),
         density.find_density(model),

@@ -9,7 +9,7 @@ from scipy import fft
 from scipy.special import chdtrc
 
 from golem.assessment.diagnostics.finding import Finding
-from golem.assessment.diagnostics.repetition import find_repetition
+from golem.assessment.diagnostics.repetition import HARMLESS, find_repetition
 from golem.data.moments import Moments
 from golem.runtime.types import Matrix, Vector
 
@@ -17,8 +17,6 @@ _LEVEL = 1e-4
 # With fewer rows per lag, the test would reject too often.
 _LAGS, _ROWS_PER_LAG, _LAGS_OF_SUM = 10, 20, 1000
 _FEWEST_ROWS = 30
-# With a larger share of effective rows, the dependence is worth a note only.
-_HARMLESS = 0.9
 
 
 @dataclass(frozen=True)
@@ -73,16 +71,15 @@ def dependence(names: tuple[str, ...], rows: Matrix) -> Dependence | None:
 def find_dependent_rows(
     names: tuple[str, ...], numbers: Matrix, rows: Matrix, moments: Moments
 ) -> tuple[Finding | None, int | None]:
-    """Check whether rows are copies, or depend on the rows before them, which copies in neighbouring rows do too.
+    """Check whether rows are copies of others, or depend on the rows before them.
 
     `numbers` are the numeric columns of the rows, which may be some of those behind the moments. Also return the
     effective number of all rows if it is smaller.
     """
-    repeated, left = find_repetition(rows, has_numbers=True)
+    repeated, left = find_repetition(rows, moments, has_numbers=True)
     dependent, effective = find_dependence(names, numbers, moments)
-    if repeated.level == "ok" or (left is None and effective is not None):
-        return dependent, effective
-    return repeated, None if left is None else round(left / len(rows) * moments.n)
+    # Copies in neighbouring rows look dependent as well.
+    return (dependent, effective) if repeated.level == "ok" or (left is None and effective) else (repeated, left)
 
 
 def find_dependence(names: tuple[str, ...], rows: Matrix, moments: Moments) -> tuple[Finding | None, int | None]:
@@ -98,7 +95,7 @@ def find_dependence(names: tuple[str, ...], rows: Matrix, moments: Moments) -> t
         sentence = f"Neighbouring rows do not depend strongly on each other ({numbers}, not below {_LEVEL:.0e})."
         return Finding("dependent-rows", "ok", sentence), None
     share = found.effective_rows / found.rows
-    is_harmless, effective = share >= _HARMLESS, max(2, round(share * moments.n))
+    is_harmless, effective = share >= HARMLESS, max(2, round(share * moments.n))
     p = "p < 1e-16" if found.p_value < 1e-16 else f"p = {found.p_value:.0e}"
     sentence = (
         f"Neighbouring rows depend on each other in {found.columns} of {len(names)} numeric columns (portmanteau test, "

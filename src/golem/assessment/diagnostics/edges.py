@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from golem.directions.best_members import rises_of_cost
 from golem.directions.by_variance import rises_of_deviance
 from golem.directions.members import Family, components
-from golem.estimator.environment_fit import score_of, score_of_graph
+from golem.estimator.environment_fit import score_of
 from golem.estimator.learned_graph import has_categories
 from golem.graphs.dag import is_dag
 from golem.model.interventions import number_of
@@ -23,6 +23,7 @@ from golem.score.objective import PAPER_PENALTIES, Objective
 from golem.score.regression import regress_edges, regressions, variances_without_each
 from golem.score.sparsity import L0
 from golem.solvers.certificate import Certificate, certify_objective
+from golem.solvers.order.local.local_scores import loss_per_edge, total_cost
 
 if TYPE_CHECKING:
     from golem.estimator.golem import Golem
@@ -52,7 +53,7 @@ class EdgeLoss:
     >>> from golem.diagnostics import edge_loss
     >>> edge = model.edges_[0]
     >>> loss = edge_loss(model, edge.source, edge.target)
-    >>> loss.drop > 10  # strong evidence for the edge
+    >>> loss.drop > 10  # very strong evidence for the edge
     True
     """
 
@@ -118,7 +119,7 @@ def listed_drop_losses(model: Golem) -> Vector:
     Only the residual variance of the target changes, so that all edges together cost little more than one.
     """
     if model.environments_ is not None:
-        return _environment_losses(model)
+        return loss_per_edge(score_of(model), model.graph_)
     if has_categories(model):
         return model.category_fit_.drop_losses(model.graph_)
     graph, moments = model.graph_, model.moments_
@@ -154,17 +155,6 @@ def _deviance_by_node(j: int, r: Vector, n: int, likelihood: Likelihood) -> Call
         return 2 * n * float(likelihood.on_dag(changed))
 
     return of_all_nodes
-
-
-def _environment_losses(model: Golem) -> Vector:
-    """Return the loss of score by dropping each edge, with the score of several environments."""
-    graph, score, losses = model.graph_, score_of(model), np.zeros(len(model.graph_))
-    for j in np.unique(graph.children).tolist():
-        into = np.flatnonzero(graph.children == j)
-        parents = graph.causes[into].tolist()
-        now = score.cost(j, parents)
-        losses[into] = [score.cost(j, [other for other in parents if other != i]) - now for i in parents]
-    return losses
 
 
 def certify(model: Golem, tolerance: float = 1e-6) -> Certificate:
@@ -218,10 +208,9 @@ def _loss_in_class(model: Golem, i: int, j: int) -> float:
 def _score(model: Golem, graph: BoolMatrix) -> float:
     """Return 2 n L(B), at the best weights for a graph, and the penalty on its edges."""
     if model.environments_ is not None:
-        return score_of_graph(model, graph)
+        return total_cost(score_of(model), graph)
     if has_categories(model):
-        score = model.category_fit_.score
-        return sum(score.cost(j, np.flatnonzero(column).tolist()) for j, column in enumerate(graph.T))
+        return total_cost(model.category_fit_.score, graph)
     n, penalties = model.moments_.n, model.edge_penalty_.penalties(model.moments_.n, model.moments_.d)
     r = regressions(graph, model.moments_.covariance).residual_variances
     return float(2 * n * model.likelihood_.on_dag(r) + penalties[graph.sum(axis=0)].sum())

@@ -10,15 +10,18 @@ from numpy.typing import NDArray
 from scipy.special import bdtrc
 
 from golem.assessment.diagnostics.finding import Finding
+from golem.data.moments import Moments
 from golem.runtime.option_words import one_copy_of
 
 # Rows are taken for copies if this is an accident with a smaller probability.
 _LEVEL = 1e-3
-# If a larger share of the rows is left without copies, they are worth a note only.
-_HARMLESS = 0.9
+# If a larger share of the rows is independent, the others are worth a note only.
+HARMLESS = 0.9
 
 
-def find_repetition(rows: NDArray[np.generic], has_numbers: bool = False) -> tuple[Finding, int | None]:
+def find_repetition(
+    rows: NDArray[np.generic], moments: Moments, has_numbers: bool = False
+) -> tuple[Finding, int | None]:
     """Check whether rows are copies of others; also return the number of rows without copies if it is much smaller.
 
     If every combination of values is in a multiple of k rows, this is an accident with a probability of about k^(1 - m)
@@ -32,7 +35,9 @@ def find_repetition(rows: NDArray[np.generic], has_numbers: bool = False) -> tup
     Parameters
     ----------
     rows : ndarray of shape (n, d)
-        Numbers and codes of categories.
+        Numbers and codes of categories; they may be some of those behind the moments.
+    moments : Moments
+        Those of the table, whose rows are named.
     has_numbers : bool
         Whether a column is a number.
     """
@@ -51,11 +56,15 @@ def find_repetition(rows: NDArray[np.generic], has_numbers: bool = False) -> tup
         remedy = f"Keep one row of each: {one_copy_of()}."
     else:
         return Finding("dependent-rows", "ok", "The rows are not copies of a smaller table."), None
-    sentence = f"{n - left} of {n} rows {why} The {n} rows carry as much information as about {left} independent ones."
-    if left >= _HARMLESS * n:
+    effective = round(left / n * moments.n)
+    sentence = (
+        f"{n - left} of {n} rows {why} The {moments.rows} rows carry as much information as about {effective} "
+        "independent ones."
+    )
+    if left >= HARMLESS * n:
         return Finding("dependent-rows", "note", sentence, remedy), None
     sentence += " Weak edges may be wrong, standard errors are too small, and strengths and frequencies are too high."
-    return Finding("dependent-rows", "warning", sentence, remedy), left
+    return Finding("dependent-rows", "warning", sentence, remedy), effective
 
 
 def _random_numbers(rows: NDArray[np.generic]) -> NDArray[np.uint64]:

@@ -16,7 +16,7 @@ from golem.data.checks import DataWarning
 from golem.data.environments import Environments
 from golem.data.gaussian_em import observed_log_likelihood
 from golem.data.moments import Moments
-from golem.estimator.environment_fit import score_of_graph
+from golem.estimator.environment_fit import score_of
 from golem.estimator.golem import Golem
 from golem.estimator.settings import is_counted
 from golem.runtime.types import BoolMatrix, Matrix
@@ -24,6 +24,7 @@ from golem.score.likelihood import GaussianTied
 from golem.score.regression import regressions
 from golem.score.sparsity import L0
 from golem.solvers import Status
+from golem.solvers.order.local.local_scores import total_cost
 from golem.solvers.order.noise_choice import NoiseScores
 
 # The default path starts at the penalty of AIC and ends at this multiple of the penalty of "mbic".
@@ -140,7 +141,7 @@ def information_criterion(model: Golem, penalty: L0) -> float:
     """
     graph, moments = model.adjacency_, model.moments_
     if model.environments_ is not None:
-        return score_of_graph(model, graph, penalty)
+        return total_cost(score_of(model, penalty), graph)
     n, parents = moments.n, graph.sum(axis=0)
     edges = float(penalty.penalties(n, moments.d)[parents].sum())
     if model.noise_choice_ is None:

@@ -19,8 +19,9 @@ Kernels, and the constants compiled into them, are in files with "kernel" in the
 files makes the cache compile all entries again. Numba by itself would only notice changes in the file of the entry.
 NumPy's division rules keep zero checks and exceptions out of the loops.
 
-The first four rules use parts of numba that are not documented (`numba_compiler`). With a version of numba that is not
-known to have them, kernels are compiled as usual: three times slower, with the same results.
+`numba_compiler` has the parts of numba that these rules need. Most are not documented. With a version of numba that is
+not known to have them, kernels are compiled as usual: three times slower, with the same results. The cache then notices
+only changes in the file of the entry.
 """
 
 from __future__ import annotations

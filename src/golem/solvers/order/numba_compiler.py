@@ -1,6 +1,6 @@
 """Parts of numba's compiler that kernels use, or replace, so that they compile faster; see `jit`.
 
-None of this is documented by numba. `jit` uses it with versions that are known to fit, and does without it otherwise.
+Most of this is not documented by numba. `jit` uses it with versions that are known to fit.
 """
 
 from __future__ import annotations

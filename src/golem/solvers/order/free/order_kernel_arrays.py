@@ -9,6 +9,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from golem.solvers.order import shared_kernel_arrays as shared
+
 # Residual variances of standardized columns below this are rounding errors. Such candidates are skipped.
 COLLINEAR = 1e-10
 # Lower bound of residual variances in logarithms.
@@ -19,7 +21,7 @@ DO: Any = np.bool_(True)
 
 # Rows of `Candidates.slots`, and bits of its kinds.
 NODE, BACK, RANKED, KIND = 0, 1, 2, 3
-ALLOWED, REQUIRED, LIKELY, REQUIRED_BACK = 1, 2, 4, 8
+ALLOWED, REQUIRED, LIKELY, REQUIRED_BACK = shared.ALLOWED, shared.REQUIRED, shared.LIKELY, 8
 # Rows of `State.nodes`, `State.values`, `State.hashes` and `State.vectors`, and values of `State.marks`.
 ORDER, POSITION, COUNT = 0, 1, 2
 COST, RESIDUAL = 0, 1

@@ -6,7 +6,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-# See `local_scores.COLLINEAR`.
+from golem.solvers.order import shared_kernel_arrays as shared
+
+# A column is determined by others if they leave less than this share of its variance; the rest is rounding error. As a
+# parent it is skipped, and as a child this is its residual variance, so that scores are finite.
 COLLINEAR = 1e-10
 # Typed, because a literal would compile every kernel that takes it a second time.
 INTEGER: Any = np.int64
@@ -23,7 +26,7 @@ WIDTH, OWN, STRIDE = 0, 1, 2
 PER_COEFFICIENT, SIZE, LIMIT, BY_PARENTS = 0, 1, 2, 3
 # Rows of `Candidates.slots`, and bits of its kinds.
 NODE, BACK, START, KIND, RANKED = 0, 1, 2, 3, 4
-ALLOWED, REQUIRED, LIKELY = 1, 2, 4
+ALLOWED, REQUIRED, LIKELY = shared.ALLOWED, shared.REQUIRED, shared.LIKELY
 # Columns of `Memo.records`: where its parents begin in the pool, and how many there are; where its additions begin, and
 # how many there are; the slot to remove, and the record without it.
 PARENTS, COUNT, ADDITIONS, GAINS, REMOVAL, WITHOUT = 0, 1, 2, 3, 4, 5

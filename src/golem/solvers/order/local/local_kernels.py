@@ -67,7 +67,6 @@ def best_place(
     candidates: Candidates,
     memo: Memo,
     state: Any,
-    agenda: Agenda,
     work: Work,
     v: int,
     deep: bool,
@@ -243,7 +242,7 @@ def advance(
             elif counts[WAITING] > 0:
                 left -= 1
                 u = take_first(agenda.lists, counts)
-                place, record = best_place(problem, candidates, memo, state, agenda, work, u, deep, barrier)
+                place, record = best_place(problem, candidates, memo, state, work, u, deep, barrier)
             else:
                 break
             if place != NO_NODE:
