@@ -83,7 +83,8 @@ def test_codes_next_to_categories_and_counts_are_reported():
         assert "2 columns contain only" in said
         assert "are treated as numeric: 'ward' (4 values), 'on' (2 values). " in said
         assert said.endswith(
-            "Two values can stay numbers: in a table with categories, the noise decides no directions."
+            "A column with two values can stay a number: once a table has categories, golem no longer uses the noise "
+            "to find directions."
         )
     # Without the counts, all columns are categories, which is what the report then says.
     (said,) = warned(Golem().fit, counts.drop(columns="visits"))
@@ -202,3 +203,12 @@ def test_a_text_that_python_reads_as_a_number_is_a_level_among_other_texts(level
     # Numbers are numbers with any of these words.
     assert not is_text({"1.5": 3, level: 2, "2": 1})
     assert not is_text({"1.5": 3, level: 2, "none": 9})
+
+
+def test_intervals_keep_their_names():
+    x = np.linspace(0, 1, 60)
+    table = pd.DataFrame(
+        {"x": x, "part": pd.cut(x, [-1, 0.25, 0.75, 1]), "y": np.random.default_rng(0).normal(size=60)}
+    )
+    model = Golem().fit(table)
+    assert set(model.variables_[1].levels) == {"(-1.0, 0.25]", "(0.25, 0.75]", "(0.75, 1.0]"}

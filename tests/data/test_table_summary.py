@@ -5,6 +5,7 @@ import pandas as pd
 import polars as pl
 import pytest
 
+from golem import Golem
 from golem.data.checks import DataWarning
 from golem.data.coded_tables import CodedTable
 from golem.data.levels import note_of_texts
@@ -69,6 +70,18 @@ def test_leading_zeros_are_noted(tmp_path):
         source = opened(table.assign(zip=["01", "02"] * 30), tmp_path / "b.csv", **chosen)
         source.read("error", QUIET)
         assert not [note for note in source.summary.notes if "zip" in note]
+
+
+def test_codes_with_leading_zeros_are_different_levels(tmp_path):
+    rng = np.random.default_rng(0)
+    code = rng.choice(["01", "1", "02", "2"], 300)
+    table = pd.DataFrame({"code": code, "y": 5 * (np.char.str_len(code) == 1) + rng.normal(size=300)})
+    source = opened(table, tmp_path / "a.csv", categorical=["code"])
+    moments = source.read("error", QUIET)
+    assert set(moments.coding.variables[0].levels) == {"01", "1", "02", "2"}
+    assert len(Golem().fit(moments).edges_) == 1
+    plain = opened(table.assign(code=np.char.lstrip(code, "0")), tmp_path / "b.csv", categorical=["code"])
+    assert set(plain.read("error", QUIET).coding.variables[0].levels) == {"1", "2"}
 
 
 def test_a_little_text_among_numbers_is_noted(tmp_path):

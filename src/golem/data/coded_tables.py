@@ -262,6 +262,12 @@ def _has_dates(series: Any) -> bool:
     return series.dtype.is_temporal() or str(getattr(series.to_native(), "dtype", "")).startswith("period[")
 
 
+def _has_intervals(series: Any) -> bool:
+    """Return whether the levels of a column are intervals of pandas, which Arrow does not write as pandas does."""
+    levels = getattr(getattr(series.to_native(), "dtype", None), "categories", None)
+    return str(getattr(levels, "dtype", "")).startswith("interval")
+
+
 def _category_of(name: str, series: Any) -> tuple[Variable, Vector] | None:
     """Return a category and its codes, with NaN for missing values; None for a column that is not a category.
 
@@ -307,7 +313,7 @@ def _cells(series: Any) -> tuple[list[str | None], Indices]:
     """Return the different levels of a column of a table, None for missing values, and for each row which it has."""
     import narwhals.stable.v1 as nw
 
-    if series.dtype != nw.Object:
+    if series.dtype != nw.Object and not _has_intervals(series):
         # Arrow has no categories with levels of several types, and no periods.
         with contextlib.suppress(TypeError, ValueError, OverflowError, NotImplementedError):
             return different_cells(series.to_arrow(), _level_name)

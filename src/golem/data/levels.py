@@ -52,7 +52,10 @@ _DATE = re.compile(
 # A time of day or a duration, also as Python and pandas write it: 3 days, 4:05:00.
 _TIME = re.compile(r"(-?\d+ days?,? )?[+-]?\d{1,2}:\d{2}(:\d{2}(\.\d+)?)?")
 _OTHER_TYPES = "convert them to text or to the type 'category'. Otherwise convert them to floats to avoid this warning"
-_TWO_VALUES = "Two values can stay numbers: in a table with categories, the noise decides no directions."
+_TWO_VALUES = (
+    "A column with two values can stay a number: once a table has categories, golem no longer uses the noise to find "
+    "directions."
+)
 _OTHER_CONTAINER = (
     "give a DataFrame in which they have the type 'category'. Otherwise convert the array to floats to avoid this "
     "warning"

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import functools
 import math
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
@@ -26,6 +27,8 @@ Kind = Literal["numeric", "category"]
 Codes = NDArray[np.int16]
 # Whole numbers may be codes of a category if there are at most so many different ones.
 FEW_VALUES = 10
+# A whole number with leading zeros, such as a postcode.
+LEADING_ZEROS = re.compile(r"0[0-9]+")
 # Codes are kept as 16-bit integers.
 _MOST_LEVELS = 2**15
 
@@ -67,8 +70,8 @@ class Variable:
 
     @property
     def has_numbers(self) -> bool:
-        """Whether all levels are numbers."""
-        return all(_by_name(level)[0] == 0 for level in self.levels)
+        """Whether all levels are numbers; "01" is none, so that it differs from "1"."""
+        return all(_by_name(level)[0] == 0 and not LEADING_ZEROS.fullmatch(level) for level in self.levels)
 
     @property
     def columns(self) -> int:

@@ -101,7 +101,7 @@ def choose_score(model: Golem, solver: Order | Adam | LBFGS, moments: Moments, r
     if score == "auto" and model.missing == "em" and chosen != "mixed" and not is_complete:
         warn_user(
             "missing='em' works only with score_function='mixed', so golem uses that score. If few rows have missing "
-            f"values, use missing='drop': it allows {chosen!r}, which suits this table better.",
+            "values, use missing='drop': it allows scores that count categories, which suit this table better.",
             DataWarning,
         )
         chosen = "mixed"

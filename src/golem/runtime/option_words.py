@@ -244,7 +244,7 @@ def as_options(message: str) -> str:
     >>> as_options("Use X.replace({'a': {-9: np.nan}}) and missing='em', or noise='nv' (columns=[...]).")
     'Use --na a=-9 and --missing em, or --noise nv (--columns).'
     >>> as_options(f"Keep one: {one_copy_of(3)}.")
-    "Keep one: awk 'seen[$0]++ % 3 == 0' data.csv > unique.csv."
+    "Keep one: awk 'seen[$0]++ % 3 == 0' FILE > unique.csv."
     >>> as_options("weight_scale must be positive; got 0.")
     '--weight-scale must be positive; got 0.'
     """
@@ -265,7 +265,7 @@ def _unquoted_sub(pattern: re.Pattern[str], written: Callable[[re.Match[str]], s
 
 def _unique_lines(chosen: str) -> str:
     """Return a command that copies the chosen lines of a text file."""
-    return f"awk '{chosen}' data.csv > unique.csv"
+    return f"awk '{chosen}' FILE > unique.csv"
 
 
 def _listed(name: str, values: str) -> str:

@@ -133,7 +133,7 @@ def test_the_remedies_leave_one_copy(rng, tmp_path):
         assert len(eval(code, {"X": table.to_numpy(), "pd": pd})) == 100
         kept = eval(code, {"X": table, "pd": pd})
         pd.testing.assert_frame_equal(*(one.sort_values(list(NAMES), ignore_index=True) for one in (kept, left)))
-        table.to_csv(tmp_path / "data.csv", index=False)
+        table.to_csv(tmp_path / "FILE", index=False)
         command = as_options(finding.remedy).split(": ", 1)[1].rstrip(".")
         subprocess.run(command, shell=True, check=True, cwd=tmp_path)
         assert len(pd.read_csv(tmp_path / "unique.csv")) == 100

@@ -32,7 +32,7 @@ _LEFT_OUT = Finding(
     "note",
     "Not checked, because the table has categories: outliers and influential rows, linearity, the independence and "
     "shape of residuals, noise variances and units.",
-    "To check the numeric columns, fit them separately (columns=[...]).",
+    "To check the numeric columns, fit them without the categories.",
 )
 
 

@@ -47,14 +47,14 @@ from golem.data.files.markers import (
     Markers,
 )
 from golem.data.table_input import parsed
-from golem.data.variables import FEW_VALUES
+from golem.data.variables import FEW_VALUES, LEADING_ZEROS
 from golem.runtime.names import column_names
 
 _SAMPLE_BYTES, _SAMPLE_LINES, _LARGEST_SAMPLE, _SCAN_BYTES = 1 << 16, 10, 1 << 26, 1 << 24
 _PARSED_BYTES, _PARSED_LINES = 1 << 20, 64
 _HEAD_LINES, _HEAD_CELLS = 25, 5_000
-# A whole number with leading zeros, and a quick search for lines that may have one.
-_PADDED, _LEADING_ZERO = re.compile(r"0[0-9]+"), re.compile(rb"(?<![\w.:+/-])0[0-9]")
+# A quick search for lines that may have a number with leading zeros.
+_LEADING_ZERO = re.compile(rb"(?<![\w.:+/-])0[0-9]")
 SAVED_INDEX = "Unnamed: 0"
 _GZIP, _BYTE_ORDER_MARK = b"\x1f\x8b", b"\xef\xbb\xbf"
 _BETWEEN_BLANKS = re.compile(BETWEEN_BLANKS.encode())
@@ -142,7 +142,7 @@ class CsvFile:
     def _with_padded(self, lines: list[str]) -> CsvFile:
         """Return the file with the columns of whole numbers that have leading zeros in some of its lines."""
         cells = [(j, cell) for line in lines for j, cell in enumerate(split_line(line, self.form.separator))]
-        padded = {j for j, cell in cells if j < len(self.names) and _PADDED.fullmatch(cell)}
+        padded = {j for j, cell in cells if j < len(self.names) and LEADING_ZEROS.fullmatch(cell)}
         return dataclasses.replace(self, padded=frozenset(padded - self.text))
 
     def require_numeric(self, columns: Sequence[int]) -> None:

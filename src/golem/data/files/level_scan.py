@@ -29,7 +29,7 @@ from golem.data.levels import (
 )
 from golem.data.table_errors import NotNumericError
 from golem.data.unusable import unusable_error
-from golem.data.variables import FEW_VALUES, Coding, Variable
+from golem.data.variables import FEW_VALUES, LEADING_ZEROS, Coding, Variable
 from golem.runtime.machine import available_cores
 from golem.runtime.option_words import setting
 from golem.runtime.user_warnings import warn_user
@@ -137,8 +137,10 @@ class _Cells:
         """
         cells = self.counts[name]
         texts = {cell for cell, number in cells if number is None}
-        if not texts:
-            return self.numbers(name) if sure else None
+        if not texts and not sure:
+            return None
+        if not texts and not any(LEADING_ZEROS.fullmatch(cell) for cell, _ in cells):
+            return self.numbers(name)
         # A minus next to a plus is a level; alone, it marks missing values.
         present = {cell: n for (cell, number), n in cells.items() if number != "" or (cell == "-" and "+" in texts)}
         repeated_header = texts == {name}

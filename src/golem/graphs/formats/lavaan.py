@@ -50,7 +50,7 @@ def _about_categories(categories: list[str], left_out: list[str]) -> list[str]:
         *([f"# Left out, because they have neither edges nor a variance: {', '.join(left_out)}."] if left_out else []),
         "# Turn categories that no edge points to into columns of 0 and 1, one per level except the first.",
         "# Declare other categories with two or with ordered levels: sem(model, data, ordered = c(...)).",
-        "# lavaan has no model for other categories; use bnlearn for these.",
+        "# lavaan has no model for other categories.",
     ]
 
 
