@@ -277,7 +277,7 @@ def test_em_in_a_table_of_categories_says_that_it_changes_the_score():
     with pytest.raises(ValueError, match=r"Drop those rows \(missing='drop'\) or impute the values first\.$"):
         Golem().fit(gaps)
     dropped = Golem(missing="drop").fit(gaps)
-    with pytest.warns(DataWarning, match=f"use missing='drop': it allows '{dropped.score_}'"):
+    with pytest.warns(DataWarning, match="use missing='drop': it allows scores that count categories"):
         estimated = Golem(missing="em").fit(gaps)
     assert (estimated.score_, dropped.score_) == ("mixed", "discrete-bic")
     for score in ("bdeu", "discrete-bic"):
