@@ -74,6 +74,18 @@ def test_what_is_not_counted_is_in_the_summary(tmp_path, monkeypatch):
     assert lines[0] == "Table: 60 rows, 8 columns (4 numbers, 2 categories, 1 date, 1 text)"
 
 
+def test_text_among_numbers_is_named_with_the_others(tmp_path):
+    dose = [f"{k / 7:.3f}" for k in range(ROWS)]
+    dose[5] = "<0.01"
+    message, lines = read(frame().assign(dose=dose), tmp_path / "a.csv")
+    assert "Column 'dose' is numeric except for '<0.01' in line 7. Correct line 7" in message
+    assert [line.split()[0] for line in lines[2:]] == ["site", "x", "y", "dose"]
+    message, lines = read(bad().assign(dose=dose), tmp_path / "b.csv")
+    assert "Column 'dose' is numeric except for '<0.01' in line 7." in message
+    assert "Drop them: drop=['name', 'day', 'one', 'two', 'again', 'dose']." in message
+    assert [line.split()[0] for line in lines[2:]] == [*bad(), "dose"]
+
+
 def test_a_comparison_names_them_too(tmp_path):
     bad().to_csv(tmp_path / "a.csv", index=False)
     shown = Shown()
@@ -117,14 +129,4 @@ def test_a_table_of_identifiers_alone_is_refused(tmp_path):
     pd.DataFrame({"name": names, "mail": mails}).to_csv(path, index=False)
     source = open_source([str(path)], Reading(), divided=False, checked=True, scheduler=None)
     with pytest.raises(ValueError, match=r"drop=\['name', 'mail'\]"):
-        source.read("error", ProgressDisplay())
-
-
-def test_the_first_error_stands_if_other_columns_cannot_be_read(tmp_path):
-    path = tmp_path / "a.csv"
-    table = bad().assign(x=lambda t: t["x"].astype(str))
-    table.loc[5, "x"] = "oops"
-    table.to_csv(path, index=False)
-    source = open_source([str(path)], Reading(), divided=False, checked=True, scheduler=None)
-    with pytest.raises(ValueError, match=r"drop=\['name', 'day'\]"):
         source.read("error", ProgressDisplay())

@@ -10,7 +10,7 @@ from golem.data.files.batches import naming
 from golem.data.files.level_scan import reading_categories
 from golem.data.files.table_files import TableFiles
 from golem.data.readers import rows_of
-from golem.data.table_errors import MissingValuesError, UnusableColumnsError
+from golem.data.table_errors import MissingValuesError, NotNumericError, UnusableColumnsError
 from golem.data.table_summary import TableSummary
 from golem.data.unusable import Unusable, unusable_error
 from golem.data.unusable_variables import unusable_in_table
@@ -32,6 +32,12 @@ def describing_refusal(table: TableFiles, progress: ProgressDisplay) -> Iterator
             raise
         with naming(table.files[0].path):
             raise unusable_error(found) from None
+    except NotNumericError as error:
+        found = _described(table, _mixed(error), progress) if error.among_numbers else []
+        if len(found) <= len(error.columns):
+            raise  # it says more about these columns
+        with naming(table.files[0].path):
+            raise unusable_error(found) from None
     except MissingValuesError:
         found = _described(table, (), progress)
         if not any(column.kind == "category" for column in found):
@@ -39,6 +45,13 @@ def describing_refusal(table: TableFiles, progress: ProgressDisplay) -> Iterator
         # No treatment of missing values gives a column a second level.
         with naming(table.files[0].path):
             raise unusable_error(found) from None
+
+
+def _mixed(error: NotNumericError) -> tuple[Unusable, ...]:
+    """Return the columns that have text among their numbers."""
+    keep = "encode its texts as numbers, or mark them as missing (na=[...])"
+    reasons = {name: f"Column {name!r} is numeric except for {text}." for name, text in error.among_numbers.items()}
+    return tuple(Unusable(name, reason=reason, keep=keep) for name, reason in reasons.items())
 
 
 def _described(table: TableFiles, refused: tuple[Unusable, ...], progress: ProgressDisplay) -> list[Unusable]:
@@ -54,6 +67,11 @@ def _described(table: TableFiles, refused: tuple[Unusable, ...], progress: Progr
                 typed, rows = reading_categories(table.without(names), rows_of)
         except UnusableColumnsError as error:
             found += error.found
+            continue
+        except NotNumericError as error:
+            if not error.among_numbers:
+                break
+            found += _mixed(error)
             continue
         except ValueError:  # something else is wrong with the table
             break

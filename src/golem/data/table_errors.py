@@ -23,12 +23,13 @@ TOO_LARGE = "Values beyond 1e150 have no finite variance in floating point. Resc
 class NotNumericError(ValueError):
     """Columns that are not numeric, and may be categories.
 
-    `text` describes the contents of columns of text, `whole_numbers` are the columns in which all numbers are whole,
-    and `sentence` is the message without the name of the file.
+    `text` describes the contents of columns of text, `among_numbers` the text in columns of numbers. `whole_numbers`
+    are the columns in which all numbers are whole, and `sentence` is the message without the name of the file.
     """
 
     columns: tuple[str, ...] = ()
     text: Mapping[str, str] = MappingProxyType({})
+    among_numbers: Mapping[str, str] = MappingProxyType({})
     whole_numbers: tuple[str, ...] = ()
     sentence: str = ""
 
@@ -56,7 +57,9 @@ class NotNumericError(ValueError):
         if not names:
             return self
         are = "is a category" if len(names) == 1 else "are categories"
-        return NotNumericError(f"{self} If {quoted(names)} {are}, use {declared(names)}.")
+        error = NotNumericError(f"{self} If {quoted(names)} {are}, use {declared(names)}.")
+        error.columns, error.among_numbers = self.columns, self.among_numbers
+        return error
 
 
 class MissingValuesError(ValueError):
@@ -85,6 +88,7 @@ def not_numeric(
     sentence = f"{what} {remedy or encode_or_drop(list(found))}"
     error = NotNumericError(sentence)
     error.columns, error.sentence = tuple(found), sentence
+    error.among_numbers = found if among_numbers else {}
     return error
 
 
