@@ -240,7 +240,8 @@ def _step(X: Matrix, absent: BoolMatrix, stacks: Sequence[_Stack], point: Matrix
     if smallest**2 < _SINGULAR:
         raise ValueError(
             "The covariance is singular in EM: columns are linear combinations of others, or too few rows have them "
-            "together. Drop such columns, or use missing='drop'."
+            "together. Drop such columns, let golem choose them: golem.fit_file(..., drop_dependent=True), or use "
+            "missing='drop'."
         )
     inverse = np.linalg.inv(factor)
     K = inverse.T @ inverse
