@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from golem.directions import parts
-from golem.directions.best_members import BestMembers, rises_of_cost
+from golem.directions.best_members import BestMembers, MemberScores, rises_of_cost
 from golem.directions.blocks import Blocks
 from golem.directions.members import Component
 from golem.graphs.dag import is_dag
@@ -47,7 +47,9 @@ def test_directions_have_the_scores_of_the_best_members(known, density, random_c
         scores = rng.normal(size=(3, len(blocks.families)))
         of = dict(zip(blocks.families, scores.T, strict=True))
         totals = np.array([total(of, member) for member in members])
-        found = BestMembers(blocks, scores)
+        found, summed = BestMembers(blocks, scores), MemberScores(blocks, scores, np.logaddexp)
+        assert blocks.is_complete
+        np.testing.assert_allclose(np.logaddexp.reduce(summed.totals, axis=1), np.logaddexp.reduce(totals))
         best = found.parents(found.best())
         assert best == members[int(np.argmax(totals[:, 0]))]
         for k, edge in enumerate(component.edges):
@@ -55,9 +57,11 @@ def test_directions_have_the_scores_of_the_best_members(known, density, random_c
                 having = [k for k, member in enumerate(members) if i in member[j]]
                 if not having:
                     assert np.isneginf(found.directions[:, 2 * k + way]).all()
+                    assert np.isneginf(summed.directions[:, 2 * k + way]).all()
                     assert not found.evidence()[:, k].any()
                     continue
                 np.testing.assert_allclose(found.directions[:, 2 * k + way], totals[having].max(axis=0))
+                np.testing.assert_allclose(summed.directions[:, 2 * k + way], np.logaddexp.reduce(totals[having]))
                 chosen = found.best_with(2 * k + way)
                 member = found.parents(chosen)
                 assert member == members[having[int(np.argmax(totals[having, 0]))]]

@@ -31,7 +31,7 @@ def test_claims_by_shape_direct_what_follows_and_nothing_else(all_dags, members_
         best = members[rng.integers(len(members))]
         chosen = rng.permutation([(i, j) for i, j in np.argwhere(best) if any(m[j, i] for m in members)])[:2]
         claims = tuple((int(i), int(j)) for i, j in chosen)
-        found = decide(edges, open_edges, open_edges & False, ShapeEvidence(claims))
+        found = decide(edges, open_edges, [], ShapeEvidence(claims))
         graph, left = shown(edges, found), [m for m in members if all(m[claim] for claim in claims)]
         assert graph.tobytes() in {member.tobytes() for member in left}
         agreed = np.all(left, axis=0)
@@ -50,7 +50,7 @@ def test_edges_that_are_not_claimed_keep_their_direction():
     adjacency = np.zeros((6, 6), dtype=bool)
     adjacency[[0, 1, 4, 4], [1, 2, 3, 5]] = True
     edges = Edges.from_matrix(adjacency)
-    found = decide(edges, edges.find_reversible(), np.zeros(4, dtype=bool), ShapeEvidence(((2, 1),)))
+    found = decide(edges, edges.find_reversible(), [], ShapeEvidence(((2, 1),)))
     graph = shown(edges, found)
     assert graph[[2, 1], [1, 0]].all()  # 1 -> 0 follows, or there would be a collider
     assert graph[[4, 4], [3, 5]].all()
@@ -62,7 +62,7 @@ def test_shape_counts_where_variances_agree_and_neither_where_they_contradict():
     adjacency[[0, 1, 3], [1, 2, 4]] = True
     edges = Edges.from_matrix(adjacency)
     open_edges = edges.find_reversible()
-    variances = mask(edges, {(0, 1), (1, 2), (3, 4)})
+    variances = [(0, 1), (1, 2), (3, 4)]
     agreeing = decide(edges, open_edges, variances, ShapeEvidence(((0, 1),)))
     np.testing.assert_array_equal(agreeing.by_shape, mask(edges, {(0, 1), (1, 2)}))
     np.testing.assert_array_equal(agreeing.by_variance, mask(edges, {(3, 4)}))
@@ -71,3 +71,14 @@ def test_shape_counts_where_variances_agree_and_neither_where_they_contradict():
     assert not against.reversed.any()
     np.testing.assert_array_equal(against.undecided, mask(edges, {(0, 1), (1, 2)}))
     np.testing.assert_array_equal(against.by_variance, mask(edges, {(3, 4)}))
+
+
+def test_claims_by_variance_turn_the_edges_of_the_graph_shown():
+    adjacency = np.zeros((5, 5), dtype=bool)
+    adjacency[[0, 1, 3], [1, 2, 4]] = True
+    edges = Edges.from_matrix(adjacency)
+    found = decide(edges, edges.find_reversible(), [(2, 1)], ShapeEvidence())
+    graph = shown(edges, found)
+    assert graph[[2, 1, 3], [1, 0, 4]].all()  # 1 -> 0 follows, and the other edge is as it was
+    np.testing.assert_array_equal(found.by_variance, mask(edges, {(0, 1), (1, 2)}))
+    np.testing.assert_array_equal(found.undecided, mask(edges, {(3, 4)}))

@@ -245,7 +245,7 @@ class _Replicates:
         graph, undecided, B = model.adjacency_, model.undecided_, model.weights_
         if undecided.any():
             # A tie-break that is always the same would make weights and effects look certain.
-            member = random_member(graph, undecided, rng)
+            member = random_member(graph, undecided & model.cpdag_.T, rng)
             B = np.where((member == graph).all(axis=0), B, refitted(model, member).matrix)
         edges, effects = np.nonzero(B), total_effects(B)
         return k, Replicate(graph, undecided, edges, B[edges], effects.astype(np.float32), status.is_final)

@@ -114,9 +114,9 @@ def next_experiment(model: Any, *, random_state: int | np.random.Generator = 0) 
     fitted = plain_model(model)
     check_is_fitted(fitted, "graph_")
     graph, names = fitted.graph_, fitted.moments_.variables
-    if graph.undecided is None:
+    if (undecided := graph.open_in_class) is None:
         raise ValueError("The learned graph has a cycle, so it has no equivalence class to decide.")
-    mean, least, sampled = expected_decisions(graph, graph.undecided, random_state)
+    mean, least, sampled = expected_decisions(graph, undecided, random_state)
     order = sorted(np.flatnonzero(mean).tolist(), key=lambda j: (-round(float(mean[j]), 9), -int(least[j]), names[j]))
     ranking = tuple(CandidateExperiment(names[j], float(mean[j]), int(least[j])) for j in order)
-    return NextExperiment(ranking, int(graph.undecided.sum()), sampled)
+    return NextExperiment(ranking, int(undecided.sum()), sampled)

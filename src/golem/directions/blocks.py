@@ -39,6 +39,8 @@ class Blocks:
         The other blocks.
     parts : list of Part
         Their parts, the smallest first.
+    is_complete : bool
+        Whether all members are among the choices; see `golem.directions.parts.LARGEST_CLIQUE`.
     """
 
     def __init__(self, component: Component) -> None:
@@ -70,6 +72,8 @@ class Blocks:
                 self.large[b], *smaller = PartsOfBlock(nodes, component.parents, numbering).parts
                 self.parts += smaller
         self.parts.sort(key=lambda part: part.nodes.bit_count())
+        choices = (choice for part in (*self.large.values(), *self.parts) for choice in part.choices.values())
+        self.is_complete = not any(choice.as_given for choice in choices)
         self.families: list[Family] = list(numbering.families)
 
     def _find_blocks(self, parents: Parents) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
@@ -27,13 +27,13 @@ class EdgeRecord(NamedTuple):
     weight : float
         The coefficient; NaN if an end of the edge is a category.
     direction_from : {"structure", "variances", "shape", "knowledge", "interventions", "none"}
-        "structure": all members of the equivalence class have this direction. "variances", "shape": only the noise
-        variances (which depend on the units), or the shape of the noise, give it. "knowledge": it was given, or follows
-        from what was given. "interventions": experiments decide it. "none": no evidence, and the reverse fits equally
-        well.
+        "structure": all members of the equivalence class have this direction, also with free noise variances.
+        "variances", "shape": only the noise variances (which depend on the units), or the shape of the noise, give it.
+        "knowledge": it was given, or follows from what was given. "interventions": experiments decide it. "none": no
+        evidence.
     strength : float or None
-        Of "variances", "shape" and "interventions": deviance by which the best member of the class with the other
-        direction is worse. With noise="auto", "variances" has at most the deviance by which free variances are worse.
+        Of "shape", "interventions" and, with noise="ev", "variances": deviance by which the best member of the class
+        with the other direction is worse. Of "variances" with noise="auto": twice the log odds of the direction.
     error_rate : float or None
         Of "shape": a p-value. With Gaussian noise, evidence this strong would appear in at most this share of
         components.
@@ -71,7 +71,7 @@ class Decisions:
     conflicts: tuple[Edge, ...] = ()
 
 
-def decide(edges: Edges, undirected: BoolVector, by_variance: BoolVector, shape: ShapeEvidence) -> Decisions:
+def decide(edges: Edges, undirected: BoolVector, by_variance: Sequence[Edge], shape: ShapeEvidence) -> Decisions:
     """Combine the evidence for the directions that the equivalence class and knowledge leave open.
 
     Directions that follow from others by Meek's rules have the source of these. Where the variances and the shapes
@@ -82,16 +82,18 @@ def decide(edges: Edges, undirected: BoolVector, by_variance: BoolVector, shape:
     ----------
     edges : Edges
         The edges of a DAG.
-    undirected, by_variance : ndarray of shape (e,), bool
-        For each edge: whether its direction is open, and whether the noise variances have evidence for it.
+    undirected : ndarray of shape (e,), bool
+        For each edge: whether its direction is open.
+    by_variance : sequence of (int, int)
+        The directions of open edges that the noise variances have evidence for.
     shape : ShapeEvidence
         The evidence of the noise shapes.
     """
     nothing = np.zeros_like(undirected)
-    if not shape.claimed:
-        return Decisions(nothing, undirected & ~by_variance, by_variance, nothing)
+    if not (shape.claimed or by_variance):
+        return Decisions(nothing, undirected, nothing, nothing)
     lines, given = _pairs(edges, undirected), Pdag.from_edges(edges, undirected)
-    variances = _directions(_closed(given, _pairs(edges, by_variance)), lines)
+    variances = _directions(_closed(given, by_variance), lines)
     shapes = _directions(_closed(given, shape.claimed), lines)
     conflicts = tuple((i, j) for i, j in variances if (j, i) in shapes)
     variances, shapes = _consistent(given, edges, undirected, variances, shapes)

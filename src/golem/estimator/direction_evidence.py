@@ -11,18 +11,21 @@ import numpy as np
 
 from golem.data.inputs import numpy_rows
 from golem.data.row_blocks import row_sample
+from golem.directions.best_members import cheapest_member
 from golem.directions.by_intervention import InterventionEvidence, directions_by_intervention
 from golem.directions.by_shape import ShapeEvidence, directions_by_shape
 from golem.directions.by_variance import LEAST_EVIDENCE, evidence_in_variances
 from golem.directions.decisions import Decisions, decide
 from golem.directions.equivalence_class import known_edges, open_edges
-from golem.directions.members import Component, components
+from golem.directions.members import Component, Family, components
+from golem.directions.variance_odds import LEAST_LOG_ODDS, CandidateClass, direction_odds
 from golem.estimator.learned_graph import LearnedGraph
 from golem.estimator.name_order import name_order
 from golem.estimator.settings import is_counted
+from golem.graphs.edges import Edges
 from golem.runtime.messages import counted
 from golem.runtime.types import Array, BoolVector, Matrix, Vector
-from golem.score.regression import Regressions, regress_edges
+from golem.score.regression import Regressions, family_variances, regress_edges
 from golem.score.sparsity import L0
 from golem.solvers.order.local.environment_score import environment_score
 from golem.solvers.order.local.local_scores import GaussianBlocks, node_penalty
@@ -48,22 +51,109 @@ def with_directions(model: Golem, fit: Regressions, rows: RowSource) -> LearnedG
 
     `fit` has the edges with the weights of the model.
     """
-    graph, S, n = model.graph_, model.moments_.covariance, model.moments_.n
+    graph, S = model.graph_, model.moments_.covariance
     assert graph.reversible is not None  # a cyclic graph has no directions to judge
     undirected = open_edges(graph, graph.reversible, model.knowledge_)
-    least_squares = fit if is_counted(model) else regress_edges(fit.children, fit.causes, S)
     known = known_edges(graph, model.knowledge_) | (graph.reversible & ~undirected)
     experiments = _intervention_evidence(model, undirected)
     undirected = undirected & ~experiments.decided
     decided = graph.reversible & ~undirected
-    found = components(graph, graph.reversible, decided, name_order(model.moments_.names).place)
-    strength = evidence_in_variances(least_squares, S, n, model.likelihood_, found)
+    rank = name_order(model.moments_.names).place
+    found = components(graph, graph.reversible, decided, rank)
+    variances = _variance_evidence(model, fit, found)
     shape = _shape_evidence(model, undirected, found, rows)
-    decisions = decide(graph, undirected, undirected & (strength >= LEAST_EVIDENCE), shape)
-    if (choice := model.noise_choice_) is not None and "free" in choice.scores:
-        # With free variances the reverse fits equally well. So the evidence is at most how much worse they are.
-        strength = np.minimum(strength, choice.scores["free"] - choice.scores[choice.kind])
-    return _explained(graph, decisions, known, experiments, strength, shape, S)
+    edges, turned = _most_similar_noise(model, found)
+    decisions = decide(edges, undirected, list(variances), shape)
+    unsupported = _without_support(model, undirected | known)
+    by_variance = np.array([edge in variances for edge in _ends(edges)], dtype=bool)
+    decisions = dataclasses.replace(
+        decisions,
+        reversed=decisions.reversed ^ turned,
+        undecided=decisions.undecided | (unsupported & ~by_variance),
+        by_variance=decisions.by_variance | (unsupported & by_variance),
+    )
+    return _explained(graph, decisions, known, experiments, variances, shape, S)
+
+
+def _most_similar_noise(model: Golem, found: list[Component]) -> tuple[Edges, BoolVector]:
+    """Return the member of the class to show, and which edges of the graph it reverses.
+
+    If the noise variances are equal or tied, it is the member in which they are most similar. A search need not end
+    there, and the graph must not depend on how it went.
+    """
+    graph, S, choice = model.graph_, model.moments_.covariance, model.noise_choice_
+    turned = np.zeros(len(graph), dtype=bool)
+    if choice is None or choice.kind == "free":
+        return graph, turned
+    mean = np.log(graph.residual_variances).mean()
+
+    def costs(families: list[Family]) -> Vector:
+        r = family_variances(S, families)
+        return r if choice.kind == "equal" else np.asarray((np.log(r) - mean) ** 2)
+
+    place = {edge: k for k, edge in enumerate(_ends(graph))}
+    for component in found:
+        for i, j in cheapest_member(component, costs):
+            if (j, i) in place:
+                turned[place[j, i]] = True
+    causes, children = np.where(turned, [graph.children, graph.causes], [graph.causes, graph.children])
+    return Edges(causes, children, graph.d), turned
+
+
+def _ends(edges: Edges) -> list[tuple[int, int]]:
+    """Return the edges as pairs of cause and child."""
+    return list(zip(edges.causes.tolist(), edges.children.tolist(), strict=True))
+
+
+def _variance_evidence(model: Golem, fit: Regressions, found: list[Component]) -> dict[tuple[int, int], float]:
+    """Return the directions that the noise variances support, with the strength of the evidence."""
+    S, n, choice = model.moments_.covariance, model.moments_.n, model.noise_choice_
+    if choice is None:
+        least_squares = fit if is_counted(model) else regress_edges(fit.children, fit.causes, S)
+        strength = evidence_in_variances(least_squares, S, n, model.likelihood_, found)
+        pairs = zip(_ends(fit.edges), strength.tolist(), strict=True)
+        return {edge: size for edge, size in pairs if size >= LEAST_EVIDENCE}
+    classes = [_candidate(model, model.graph_, found)]
+    known = {_class_key(model.graph_)}
+    for graph in choice.graphs.values():
+        edges = Edges.from_matrix(graph)
+        if (key := _class_key(edges)) not in known:
+            known.add(key)
+            reversible = edges.find_reversible()
+            given = reversible & ~open_edges(edges, reversible, model.knowledge_)
+            others = components(edges, reversible, given, name_order(model.moments_.names).place)
+            classes.append(_candidate(model, edges, others))
+    odds = direction_odds(classes, S, n)
+    both = ((way, size) for (i, j), value in odds.items() for way, size in (((i, j), value), ((j, i), -value)))
+    return {way: 2 * size for way, size in both if size >= LEAST_LOG_ODDS}
+
+
+def _candidate(model: Golem, edges: Edges, found: list[Component]) -> CandidateClass:
+    """Return a class with its prior: the penalty on its edges without log n per edge, which the volume has."""
+    n = model.moments_.n
+    penalty = model.edge_penalty_.graph_penalty(np.bincount(edges.children, minlength=edges.d), n)
+    return CandidateClass(edges, found, -(penalty - len(edges) * np.log(n)) / 2)
+
+
+def _class_key(edges: Edges) -> frozenset[tuple[int, int]]:
+    """Return the directed edges of the CPDAG, with both directions of those that are reversible."""
+    turned = edges.find_reversible()
+    return frozenset((*_ends(edges), *_ends(Edges(edges.children[turned], edges.causes[turned], edges.d))))
+
+
+def _without_support(model: Golem, settled: BoolVector) -> BoolVector:
+    """Return which edges are directed by the class shown, but not by that with free noise variances.
+
+    `settled` edges are open or known. The class itself was chosen with the help of the scales of the columns, so a
+    direction that only this class has depends on the units.
+    """
+    graph, choice = model.graph_, model.noise_choice_
+    if choice is None or choice.kind == "free" or "free" not in choice.graphs:
+        return np.zeros_like(settled)
+    free = Edges.from_matrix(choice.graphs["free"])
+    directed = ~open_edges(free, free.find_reversible(), model.knowledge_)
+    arrows = {edge for edge, is_directed in zip(_ends(free), directed, strict=True) if is_directed}
+    return np.asarray(~settled & np.array([edge not in arrows for edge in _ends(graph)], dtype=bool))
 
 
 def _intervention_evidence(model: Golem, undirected: BoolVector) -> InterventionEvidence:
@@ -126,16 +216,18 @@ def _explained(
     decisions: Decisions,
     known: BoolVector,
     experiments: InterventionEvidence,
-    strength: Vector,
+    variances: Mapping[tuple[int, int], float],
     shape: ShapeEvidence,
     S: Matrix,
 ) -> LearnedGraph:
     """Return the graph with its directions and their evidence; the edges are sorted by child, then cause."""
     turned = decisions.reversed
     causes, children = np.where(turned, [graph.children, graph.causes], [graph.causes, graph.children])
-    supports = [shape.evidence.get(edge) for edge in zip(causes.tolist(), children.tolist(), strict=True)]
+    ends = _ends(Edges(causes, children, graph.d))
+    supports = [shape.evidence.get(edge) for edge in ends]
     error_rate = np.full(len(graph), np.nan)
-    strength = np.where(decisions.by_variance, strength, np.nan)
+    strength = np.array([variances.get(edge, np.nan) for edge in ends])
+    strength[~decisions.by_variance] = np.nan
     strength[experiments.decided] = experiments.strength[experiments.decided]
     for k in np.flatnonzero(decisions.by_shape):
         if (support := supports[k]) is not None:

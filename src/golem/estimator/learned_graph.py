@@ -78,6 +78,11 @@ class LearnedGraph(Edges):
         return {edge: self.direction_from(k) for k, edge in enumerate(ends)}
 
     @property
+    def open_in_class(self) -> BoolVector | None:
+        """The undecided edges that the equivalence class leaves open; others contradict the class of free variances."""
+        return None if self.undecided is None or self.reversible is None else self.undecided & self.reversible
+
+    @property
     def _sources(self) -> tuple[tuple[Source, BoolVector | None], ...]:
         """The edges of each source other than the structure."""
         return (

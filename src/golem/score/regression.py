@@ -94,17 +94,35 @@ def residual_variance(S: Matrix, j: int, parents: Indices) -> float:
     return float(max(_regress(S, np.array([j]), parents[None, :])[1][0], _LEAST_VARIANCE))
 
 
-def family_variances(S: Matrix, families: Sequence[tuple[int, Sequence[int]]]) -> Vector:
-    """Return the variance of a node given its parents, for each pair of a node and its parents."""
-    nodes, found = np.array([j for j, _ in families], dtype=np.intp), np.zeros(len(families))
+class FamilyRegressions(NamedTuple):
+    """The regressions of m nodes with k parents each; `chosen` are their places in the list of families."""
+
+    chosen: Indices
+    nodes: Indices
+    parents: Indices  # (m, k)
+    weights: Matrix  # (m, k)
+    residual_variances: Vector
+
+
+def family_regressions(S: Matrix, families: Sequence[tuple[int, Sequence[int]]]) -> Iterator[FamilyRegressions]:
+    """Regress nodes on their parents, given as pairs; yield all with the same number of parents at once."""
+    nodes = np.array([j for j, _ in families], dtype=np.intp)
     sizes = np.array([len(parents) for _, parents in families], dtype=np.intp)
     for k in np.unique(sizes).tolist():
         chosen = np.flatnonzero(sizes == k)
         step = max(_STACK_NUMBERS // max(k * k, 1), 1)
         for some in (chosen[start : start + step] for start in range(0, len(chosen), step)):
             parents = np.array([families[f][1] for f in some], dtype=np.intp).reshape(len(some), k)
-            found[some] = _regress(S, nodes[some], parents)[1] if k else S[nodes[some], nodes[some]]
-    return np.maximum(found, _LEAST_VARIANCE)
+            b, r = _regress(S, nodes[some], parents) if k else (np.zeros((len(some), 0)), S[nodes[some], nodes[some]])
+            yield FamilyRegressions(some, nodes[some], parents, b, np.maximum(r, _LEAST_VARIANCE))
+
+
+def family_variances(S: Matrix, families: Sequence[tuple[int, Sequence[int]]]) -> Vector:
+    """Return the variance of a node given its parents, for each pair of a node and its parents."""
+    found = np.zeros(len(families))
+    for some in family_regressions(S, families):
+        found[some.chosen] = some.residual_variances
+    return found
 
 
 def variances_without_each(S: Matrix, j: int, parents: Indices) -> Vector:

@@ -298,8 +298,7 @@ def test_columns_in_units_far_apart_are_left_free():
     np.testing.assert_array_equal(model.cpdag_, Golem("nv").fit(data).cpdag_)
 
 
-@pytest.mark.parametrize("noise", ["auto", "ev"])
-def test_undecided_edges_point_the_other_way_in_a_member_as_good(noise, members):
+def test_undecided_edges_point_the_other_way_in_a_member_as_good(members):
     """Against every member of the equivalence class."""
     found = 0
     for seed in range(40):
@@ -307,9 +306,7 @@ def test_undecided_edges_point_the_other_way_in_a_member_as_good(noise, members)
         chain = np.zeros((4, 4))
         chain[0, 1], chain[1, 2], chain[2, 3] = rng.choice([-1, 1], 3) * rng.uniform(0.3, 0.8, 3)
         E = rng.normal(size=(60, 4)) * np.exp(0.2 * rng.normal(size=4))
-        model = Golem(noise).fit(E @ np.linalg.inv(np.eye(4) - chain))
-        if noise == "auto" and model.noise_choice_.kind == "free":
-            continue
+        model = Golem("ev").fit(E @ np.linalg.inv(np.eye(4) - chain))
         S, n = model.moments_.covariance, model.moments_.n
 
         def deviance(dag, S=S, n=n, likelihood=model.likelihood_):

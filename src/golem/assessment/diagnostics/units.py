@@ -139,7 +139,7 @@ def find_units(model: Golem, refit: bool | None, largest: int) -> Finding:
     graph, d = model.adjacency_, model.moments_.d
     if not graph.any():
         return Finding("units", "ok", "There are no edges that could depend on the units of the columns.")
-    if isinstance(model.likelihood_, GaussianNV) and is_counted(model):
+    if isinstance(model.likelihood_, GaussianNV) and is_counted(model) and not model.by_variance_.any():
         return Finding("units", "ok", "With free noise variances the equivalence class does not depend on the units.")
     if refit is False or (refit is None and (d > largest or not is_counted(model))):
         reason = f"there are {d} columns" if d > largest else "the solver is slow" if refit is None else "refit=False"

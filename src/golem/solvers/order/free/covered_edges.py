@@ -6,11 +6,12 @@ import numpy as np
 
 from golem.graphs.edges import Edges
 from golem.graphs.pdag import Pdag, bits_to_columns
-from golem.runtime.types import BoolMatrix, Matrix
+from golem.runtime.types import BoolMatrix, Indices, Matrix
 from golem.score.regression import regressions, residual_variance
 from golem.solvers.order.found_graph import TIE
 
 _MOST_ROUNDS = 100
+_DIGITS = 9
 
 
 def prefer_equal_variances(
@@ -20,10 +21,10 @@ def prefer_equal_variances(
 
     All members fit Gaussian data with free noise variances equally well. Any two are connected by reversals of covered
     edges (i -> j where the parents of j are i and the parents of i; Chickering 1995). A reversal keeps the product of
-    the two residual variances and changes their sum. The start is the member in which earlier nodes are causes where
-    possible. Edges are reversed as long as the total residual variance falls by more than rounding, so the result is a
-    local maximum of the EV likelihood. It depends on the class, the masks and S, not on which member is given.
-    Forbidden edges are not added and required edges are not reversed.
+    the two residual variances and changes their sum. The start is the member in which nodes with larger correlations
+    are causes where possible. Edges are reversed as long as the total residual variance falls by more than rounding, so
+    the result is a local maximum of the EV likelihood. It depends on the class, the masks and S, not on which member is
+    given or on how the nodes are numbered. Forbidden edges are not added and required edges are not reversed.
 
     Examples
     --------
@@ -37,7 +38,24 @@ def prefer_equal_variances(
         fixed |= ~allowed.T
     if required is not None:
         fixed |= required
-    graph = _first_member(adjacency, fixed)
+    if not Edges.from_matrix(adjacency).find_reversible().any():
+        return adjacency.copy()
+    order = _by_correlations(S)
+    block = np.ix_(order, order)
+    found = np.empty_like(adjacency)
+    found[block] = _descended(_first_member(adjacency[block], fixed[block]), S[block], fixed[block])
+    return found
+
+
+def _by_correlations(S: Matrix) -> Indices:
+    """Return the nodes sorted by the sum of their squared correlations, the largest first; ties by their numbers."""
+    precision = 1 / np.diagonal(S)
+    sums = np.einsum("ij,ij,j->i", S, S, precision) * precision
+    return np.argsort(-sums.round(_DIGITS), kind="stable")
+
+
+def _descended(graph: BoolMatrix, S: Matrix, fixed: BoolMatrix) -> BoolMatrix:
+    """Reverse covered edges of a graph, in place, as long as the total residual variance falls."""
     r = regressions(graph, S).residual_variances
     parents = [set(np.flatnonzero(row).tolist()) for row in np.ascontiguousarray(graph.T)]
     awake = set(range(len(graph)))
