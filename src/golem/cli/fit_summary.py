@@ -25,7 +25,7 @@ _FEW_REPLICATES = 20
 _MOST_FINDINGS = 5
 _MOST_EDGES = 50
 _DIRECTION_MEANINGS = {
-    "undecided": ("has no evidence; the reverse fits equally well", "have no evidence; the reverse fits equally well"),
+    "undecided": ("has no evidence", "have no evidence"),
     "by variance": (
         "depends only on the noise variances, and so on the units of the columns",
         "depend only on the noise variances, and so on the units of the columns",

@@ -48,20 +48,14 @@ def print_next_experiment(document: GraphDocument) -> None:
         return
     shown = ranking[: out.most(_MOST_EXPERIMENTS)]
     out.print(
-        f"\n{_question(document.undecided or 0)} One row per variable you could intervene on: the average and the "
-        "minimum over the graphs that fit equally well.",
+        "\nHow many undecided directions would an experiment decide? One row per variable you could intervene on: the "
+        "average and the minimum over the graphs that fit equally well.",
         soft_wrap=True,
     )
     table = _plain_table("average", "minimum", first="variable")
     for row in shown:
         table.add_row(name_cell(row.variable), f"{row.decided:.1f}", str(row.least))
     print_table(table)
-
-
-def _question(undecided: int) -> str:
-    if undecided == 1:
-        return "Would an experiment decide the undecided direction?"
-    return f"How many of the {undecided} undecided directions would an experiment decide?"
 
 
 def _plain_table(*headings: str, first: str | None = None) -> Table:

@@ -66,13 +66,15 @@ def with_directions(model: Golem, fit: Regressions, rows: RowSource) -> LearnedG
     decisions = decide(edges, undirected, list(variances), shape)
     unsupported = _without_support(model, undirected | known)
     by_variance = np.array([edge in variances for edge in _ends(edges)], dtype=bool)
+    note = _note(decisions, shape)
     decisions = dataclasses.replace(
         decisions,
         reversed=decisions.reversed ^ turned,
         undecided=decisions.undecided | (unsupported & ~by_variance),
         by_variance=decisions.by_variance | (unsupported & by_variance),
     )
-    return _explained(graph, decisions, known, experiments, variances, shape, S)
+    explained = _explained(graph, decisions, known, experiments, variances, shape, S)
+    return dataclasses.replace(explained, shape_note=note)
 
 
 def _most_similar_noise(model: Golem, found: list[Component]) -> tuple[Edges, BoolVector]:
@@ -241,9 +243,8 @@ def _explained(
         "strength": strength,
         "error_rate": error_rate,
     }
-    about: dict[str, Any] = {"conflicts": decisions.conflicts, "shape_note": _note(decisions, shape)}
     if not turned.any():
-        return dataclasses.replace(graph, **per_edge, **about)
+        return dataclasses.replace(graph, conflicts=decisions.conflicts, **per_edge)
     order = np.lexsort((causes, children))
     fit = regress_edges(children[order], causes[order], S)
     per_edge |= {"reversible": graph.reversible}
@@ -253,8 +254,8 @@ def _explained(
         children=fit.children,
         weights=fit.weights,
         residual_variances=fit.residual_variances,
+        conflicts=decisions.conflicts,
         **{name: values[order] for name, values in per_edge.items() if values is not None},
-        **about,
     )
 
 

@@ -82,21 +82,21 @@ class NoiseChoice:
         """The choice as a sentence for the user."""
         if self.kind == "equal":
             return (
-                "The data are consistent with equal noise variances, so golem uses the scales of the columns to find "
-                "directions."
+                "The data are consistent with equal noise variances, so golem uses the scales of the columns to choose "
+                "the graph."
             )
         # Two draws from N(mu, tau^2) differ by 0.95 tau in the median.
         factor = f"in the fitted model, a typical pair differs by a factor of {np.exp(0.95 * self.tau):.3g}"
         if self.kind == "tied":
             return (
-                f"The noise variances are similar ({factor}), so golem uses the scales of the columns to find "
-                "directions."
+                f"The noise variances are similar ({factor}), so golem uses the scales of the columns to choose the "
+                "graph."
             )
         if self.standardized:
             cause = "The variances of the columns are more similar than those of the noise, as in standardized data."
         else:
             cause = f"The noise variances are far apart ({factor})."
-        return f"{cause} So golem does not use the scales of the columns to find directions (free noise variances)."
+        return f"{cause} So golem does not use the scales of the columns to choose the graph (free noise variances)."
 
 
 class NoiseScores:

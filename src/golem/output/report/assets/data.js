@@ -47,7 +47,7 @@ const DIRECTIONS = {
   shape: { word: "by shape", style: "by-shape", text: "from the shape of the noise alone" },
   knowledge: { word: "by knowledge", style: "by-knowledge", text: "given by knowledge, or follows from it" },
   interventions: { word: "by intervention", style: "by-intervention", text: "from the interventions" },
-  none: { word: "undecided", style: "undecided", text: "undecided: the reversed edge fits equally well" },
+  none: { word: "undecided", style: "undecided", text: "undecided: no evidence for a direction" },
 };
 const directionOf = (edge) => (edge.direction_from in DIRECTIONS ? edge.direction_from
   : edge.undecided || edge.undirected ? "none" : edge.by_variance ? "variances" : "structure");
