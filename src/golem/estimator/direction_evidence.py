@@ -115,17 +115,16 @@ def _variance_evidence(model: Golem, fit: Regressions, found: list[Component]) -
         strength = evidence_in_variances(least_squares, S, n, model.likelihood_, found)
         pairs = zip(_ends(fit.edges), strength.tolist(), strict=True)
         return {edge: size for edge, size in pairs if size >= LEAST_EVIDENCE}
-    classes = [_candidate(model, model.graph_, found)]
-    known = {_class_key(model.graph_)}
+    assert model.graph_.reversible is not None
+    classes = {_arrows(model.graph_, model.graph_.reversible): _candidate(model, model.graph_, found)}
     for graph in choice.graphs.values():
         edges = Edges.from_matrix(graph)
-        if (key := _class_key(edges)) not in known:
-            known.add(key)
-            reversible = edges.find_reversible()
+        reversible = edges.find_reversible()
+        if (key := _arrows(edges, reversible)) not in classes:
             given = reversible & ~open_edges(edges, reversible, model.knowledge_)
             others = components(edges, reversible, given, name_order(model.moments_.names).place)
-            classes.append(_candidate(model, edges, others))
-    odds = direction_odds(classes, S, n)
+            classes[key] = _candidate(model, edges, others)
+    odds = direction_odds(list(classes.values()), S, n)
     both = ((way, size) for (i, j), value in odds.items() for way, size in (((i, j), value), ((j, i), -value)))
     return {way: 2 * size for way, size in both if size >= LEAST_LOG_ODDS}
 
@@ -137,10 +136,9 @@ def _candidate(model: Golem, edges: Edges, found: list[Component]) -> CandidateC
     return CandidateClass(edges, found, -(penalty - len(edges) * np.log(n)) / 2)
 
 
-def _class_key(edges: Edges) -> frozenset[tuple[int, int]]:
-    """Return the directed edges of the CPDAG, with both directions of those that are reversible."""
-    turned = edges.find_reversible()
-    return frozenset((*_ends(edges), *_ends(Edges(edges.children[turned], edges.causes[turned], edges.d))))
+def _arrows(edges: Edges, reversible: BoolVector) -> frozenset[tuple[int, int]]:
+    """Return the edges of the CPDAG, those that are reversible in both directions."""
+    return frozenset((*_ends(edges), *_ends(Edges(edges.children[reversible], edges.causes[reversible], edges.d))))
 
 
 def _without_support(model: Golem, settled: BoolVector) -> BoolVector:
