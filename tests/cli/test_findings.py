@@ -21,8 +21,8 @@ from golem.runtime.option_words import as_options
 @pytest.fixture
 def chain(tmp_path):
     """Write a random walk, whose directions rest on the units."""
-    X = np.random.default_rng(0).normal(size=(500, 4)).cumsum(axis=1)
-    np.savetxt(tmp_path / "data.csv", X, delimiter=",", header="a,b,c,d", comments="")
+    X = np.random.default_rng(0).normal(size=(500, 6)).cumsum(axis=1)
+    np.savetxt(tmp_path / "data.csv", X, delimiter=",", header="a,b,c,d,e,f", comments="")
     return tmp_path
 
 
@@ -38,7 +38,7 @@ def test_the_summary_and_the_files_hold_the_findings(chain):
         line = f"{finding['level'].title()}: {finding['finding']} {finding['remedy']}"
         assert (line in lines) == (finding["level"] != "ok")
     assert any(
-        line.startswith("Warning: If the columns are standardized, 3 of 3 edges remain, but no direction does")
+        line.startswith("Warning: If the columns are standardized, 5 of 5 edges remain, but no direction does")
         for line in lines
     )
     assert json.loads(golem("fit", chain / "data.csv", "-o", chain / "out", "--json").stdout)["diagnostics"] == found
@@ -47,7 +47,7 @@ def test_the_summary_and_the_files_hold_the_findings(chain):
 def test_checks_can_be_left_out(chain):
     printed = golem("fit", chain / "data.csv", "-o", chain / "out", "--no-diagnose").stdout
     assert "Note: " not in printed
-    assert "by variance: 3 of 3 directions depend only on the noise variances" in printed
+    assert "by variance: 5 of 5 directions depend only on the noise variances" in printed
     assert json.loads((chain / "out" / "graph.json").read_text())["diagnostics"] is None
 
 
@@ -64,8 +64,8 @@ def test_rows_that_do_not_fit_are_not_read_again(chain, monkeypatch):
 def test_a_large_table_is_checked_on_a_sample(chain, monkeypatch):
     monkeypatch.setattr(table_source, "MOST_NUMBERS", 1000)
     monkeypatch.setattr(streaming, "ROWS_PER_BLOCK", 10)
-    walk = np.random.default_rng(0).normal(size=(500, 4)).cumsum(axis=0)
-    np.savetxt(chain / "walk.csv", walk, delimiter=",", header="a,b,c,d", comments="")
+    walk = np.random.default_rng(0).normal(size=(500, 6)).cumsum(axis=0)
+    np.savetxt(chain / "walk.csv", walk, delimiter=",", header="a,b,c,d,e,f", comments="")
     printed = golem("fit", chain / "walk.csv", "-o", chain / "out").stdout
     assert "Not checked" not in printed
     assert "Note: The checks that need rows used a sample of 200 of 500 complete rows." in printed

@@ -23,7 +23,7 @@ def fit(tmp_path, monkeypatch):
         for console in (terminal.out, terminal.err):
             monkeypatch.setattr(console, "_width", width)
         rows = np.random.default_rng(0).normal(size=(200, 3))
-        rows[:, 1] += 2 * rows[:, 0]
+        rows[:, 1] += 2 * rows[:, 0] + 2 * rows[:, 2]
         np.savetxt(file, rows, delimiter=",", header=f"v0,{name},v2", comments="", encoding="utf-8")
         result = run.invoke(app, ["fit", file, "-o", output])
         assert result.exit_code == 0, result.output
@@ -62,7 +62,7 @@ def test_a_narrow_terminal_shows_edges_with_their_numbers(fit, name, monkeypatch
 
 def test_a_narrow_terminal_marks_undecided_edges_in_the_arrow(tmp_path, monkeypatch):
     rows = np.random.default_rng(0).normal(size=(200, 2))
-    rows[:, 1] += 2 * rows[:, 0]
+    rows[:, 1] += 2 * rows[:, 0] + 2 * rows[:, 2]
     np.savetxt(tmp_path / "data.csv", rows / rows.std(axis=0), delimiter=",", header="v0,v1", comments="")
     arguments = ["fit", str(tmp_path / "data.csv"), "-o", str(tmp_path / "out"), "--bootstrap", "2"]
     monkeypatch.setattr(terminal.out, "_force_terminal", True)

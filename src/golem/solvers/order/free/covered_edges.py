@@ -21,8 +21,8 @@ def prefer_equal_variances(
 
     All members fit Gaussian data with free noise variances equally well. Any two are connected by reversals of covered
     edges (i -> j where the parents of j are i and the parents of i; Chickering 1995). A reversal keeps the product of
-    the two residual variances and changes their sum. The start is the member in which nodes with larger correlations
-    are causes where possible. Edges are reversed as long as the total residual variance falls by more than rounding, so
+    the two residual variances and changes their sum. The start is the member in which nodes with smaller variances are
+    causes where possible. Edges are reversed as long as the total residual variance falls by more than rounding, so
     the result is a local maximum of the EV likelihood. It depends on the class, the masks and S, not on which member is
     given or on how the nodes are numbered. Forbidden edges are not added and required edges are not reversed.
 
@@ -40,18 +40,21 @@ def prefer_equal_variances(
         fixed |= required
     if not Edges.from_matrix(adjacency).find_reversible().any():
         return adjacency.copy()
-    order = _by_correlations(S)
+    order = _canonical_order(S)
     block = np.ix_(order, order)
     found = np.empty_like(adjacency)
     found[block] = _descended(_first_member(adjacency[block], fixed[block]), S[block], fixed[block])
     return found
 
 
-def _by_correlations(S: Matrix) -> Indices:
-    """Return the nodes sorted by the sum of their squared correlations, the largest first; ties by their numbers."""
+def _canonical_order(S: Matrix) -> Indices:
+    """Return the nodes sorted by their variances, those of standardized columns by their correlations; ties by numbers.
+
+    With equal noise variances the variances grow along the edges, and so do squared correlations in most graphs.
+    """
     precision = 1 / np.diagonal(S)
-    sums = np.einsum("ij,ij,j->i", S, S, precision) * precision
-    return np.argsort(-sums.round(_DIGITS), kind="stable")
+    correlations = np.einsum("ij,ij,j->i", S, S, precision) * precision
+    return np.lexsort((correlations.round(_DIGITS), -np.log(precision).round(_DIGITS)))
 
 
 def _descended(graph: BoolMatrix, S: Matrix, fixed: BoolMatrix) -> BoolMatrix:
