@@ -97,8 +97,8 @@ class CategoryFit:
 
     def regression(self, j: int, parents: Indices) -> BlockRegression:
         """Regress the columns of a node on those of its parents."""
-        S, n = self.moments.covariance, self.moments.n
-        return regress_block(S, n, self._columns(np.array([j])), self._columns(parents))
+        S, n, patterns = self.moments.covariance, self.moments.n, self.moments.patterns
+        return regress_block(S, n, self._columns(np.array([j])), self._columns(parents), patterns)
 
     def _columns(self, nodes: Indices) -> Indices:
         """Return the columns of some nodes."""

@@ -9,6 +9,7 @@ noise variances (`tied_order`).
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import time
 from dataclasses import dataclass, field
 from typing import Any
@@ -20,10 +21,11 @@ from golem.data.moments import Moments
 from golem.graphs.dag import is_dag, topological_order
 from golem.runtime.devices import Placement
 from golem.runtime.interrupts import losing_interrupts
-from golem.runtime.types import BoolMatrix, Vector
+from golem.runtime.types import BoolMatrix, Indices, Vector
 from golem.score.likelihood import GaussianEV, GaussianTied, Likelihood
 from golem.score.regression import Regressions
 from golem.score.sparsity import L0
+from golem.solvers.edge_losses import unsupported_edges
 from golem.solvers.order.equal.variance_order import precedence
 from golem.solvers.order.exact_order import LARGEST_EXACT
 from golem.solvers.order.found_graph import FoundGraph
@@ -122,6 +124,15 @@ class Order:
         penalties = sparsity.penalties(moments.n, moments.d)
         problem = OrderProblem(moments, penalties, allowed, required, seed, callback)
         found, choice = self._search(problem, likelihood, sparsity, start, stage)
+        while not found.status.is_cut_short:
+            chosen = likelihood if choice is None else choice.likelihood
+            weak = unsupported_edges(found.regressions, moments, chosen, sparsity, required)
+            if not len(weak):
+                break
+            problem = _without_pairs(problem, found.regressions, weak)
+            left = None if self.time_limit is None else max(self.time_limit + began - time.perf_counter(), 0.0)
+            rest = dataclasses.replace(self, time_limit=left)
+            found, choice = rest._search(problem, likelihood, sparsity, start, stage)
         likelihood = likelihood if choice is None else choice.likelihood
         terms = _terms(found.regressions, likelihood, penalties, moments.n)
         seconds = time.perf_counter() - began
@@ -193,6 +204,14 @@ def as_order(init: NDArray[Any], d: int) -> NDArray[np.intp]:
             f"'init' must list each of the nodes 0 to {d - 1} once or be a ({d}, {d}) graph; got shape {given.shape}."
         )
     return given.astype(np.intp)
+
+
+def _without_pairs(problem: OrderProblem, fit: Regressions, edges: Indices) -> OrderProblem:
+    """Return the problem without some edges of a graph, in either direction: missing values must not direct edges."""
+    d, i, j = problem.moments.d, fit.causes[edges], fit.children[edges]
+    allowed = ~np.eye(d, dtype=bool) if problem.allowed is None else problem.allowed.copy()
+    allowed[i, j] = allowed[j, i] = False
+    return dataclasses.replace(problem, allowed=allowed)
 
 
 def _terms(fit: Regressions, likelihood: Likelihood, penalties: Vector, n: int) -> dict[str, float]:
