@@ -9,9 +9,10 @@ its missing values, so the numbers are rather too low.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from golem.data.patterns import Patterns
 from golem.runtime.types import Indices, Matrix, Vector
@@ -94,6 +95,6 @@ def _bilinear(x: Vector, y: Vector) -> Vector:
     return np.where(i == j, x[i] * y[j], x[i] * y[j] + x[j] * y[i])
 
 
-def _quadratic(gradients: Matrix, variance: Matrix) -> Vector:
+def _quadratic(gradients: Matrix, variance: NDArray[np.floating[Any]]) -> Vector:
     """Return g' V g for every gradient g."""
     return np.asarray(np.einsum("ka,ab,kb->k", gradients, variance, gradients))

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -18,11 +16,12 @@ from golem.estimator.learned_graph import has_categories
 from golem.graphs.dag import is_dag
 from golem.model.interventions import number_of
 from golem.runtime.types import BoolMatrix, Matrix, Vector
-from golem.score.likelihood import GaussianEV, GaussianNV, GaussianTied, Likelihood
+from golem.score.likelihood import GaussianEV
 from golem.score.objective import PAPER_PENALTIES, Objective
-from golem.score.regression import regress_edges, regressions, variances_without_each
+from golem.score.regression import regress_edges, regressions
 from golem.score.sparsity import L0
 from golem.solvers.certificate import Certificate, certify_objective
+from golem.solvers.edge_losses import edge_losses
 from golem.solvers.order.local.local_scores import loss_per_edge, total_cost
 
 if TYPE_CHECKING:

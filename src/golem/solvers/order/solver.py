@@ -35,6 +35,8 @@ from golem.solvers.order.order_problem import EFFORTS, Effort, OrderProblem
 from golem.solvers.order.tied_order import choose_and_search
 from golem.solvers.solution import Callback, Progress, Solution, Status, TracePoint
 
+# Searches after EM, each without more pairs of columns. More were needed only where EM itself took far longer.
+_MOST_SEARCHES = 20
 # Searches whose kernels this process has: with equal variances (True) or others (False).
 _COMPILED: set[bool] = set()
 _COMPILING = (
@@ -123,16 +125,7 @@ class Order:
         seed = 0 if random_state is None else random_state
         penalties = sparsity.penalties(moments.n, moments.d)
         problem = OrderProblem(moments, penalties, allowed, required, seed, callback)
-        found, choice = self._search(problem, likelihood, sparsity, start, stage)
-        while not found.status.is_cut_short:
-            chosen = likelihood if choice is None else choice.likelihood
-            weak = unsupported_edges(found.regressions, moments, chosen, sparsity, required)
-            if not len(weak):
-                break
-            problem = _without_pairs(problem, found.regressions, weak)
-            left = None if self.time_limit is None else max(self.time_limit + began - time.perf_counter(), 0.0)
-            rest = dataclasses.replace(self, time_limit=left)
-            found, choice = rest._search(problem, likelihood, sparsity, start, stage)
+        found, choice = self._search_supported(problem, likelihood, sparsity, start, stage)
         likelihood = likelihood if choice is None else choice.likelihood
         terms = _terms(found.regressions, likelihood, penalties, moments.n)
         seconds = time.perf_counter() - began
@@ -154,6 +147,23 @@ class Order:
             noise_choice=choice,
             rounding=found.rounding,
         )
+
+    def _search_supported(
+        self, problem: OrderProblem, likelihood: Likelihood, sparsity: L0, start: NDArray[np.intp] | None, stage: str
+    ) -> tuple[FoundGraph, NoiseChoice | None]:
+        """Search; after EM, again without the pairs of columns whose edge too few rows support."""
+        deadline = np.inf if self.time_limit is None else time.perf_counter() + self.time_limit
+        found, choice = self._search(problem, likelihood, sparsity, start, stage)
+        for _ in range(_MOST_SEARCHES):
+            chosen = likelihood if choice is None else choice.likelihood
+            weak = unsupported_edges(found.regressions, problem.moments, chosen, sparsity, problem.required)
+            if found.status.is_cut_short or not len(weak):
+                break
+            problem = _without_pairs(problem, found.regressions, weak)
+            left = None if self.time_limit is None else max(deadline - time.perf_counter(), 0.0)
+            rest = dataclasses.replace(self, time_limit=left)
+            found, choice = rest._search(problem, likelihood, sparsity, start, stage)
+        return found, choice
 
     def _search(
         self, problem: OrderProblem, likelihood: Likelihood, sparsity: L0, start: NDArray[np.intp] | None, stage: str
