@@ -107,7 +107,7 @@ def test_a_column_with_few_values_is_named():
     X = rng.normal(size=(400, 12))
     X[rng.random(400) < 0.85, 3] = np.nan
     values = int((~np.isnan(X[:, 3])).sum())
-    with pytest.warns(DataWarning, match=rf"fewer values than the others: 'x3' \(about {values} rows\)"):
+    with pytest.warns(DataWarning, match=rf"fewer values than the others: 'x3' \({values} values\)"):
         model = Golem(missing="em").fit(X)
     assert model.missing_.sentence.endswith(f", but column 'x3' is worth only about {values} rows.")
     even = np.where(rng.random(X.shape) < 0.3, np.nan, rng.normal(size=X.shape))

@@ -115,7 +115,7 @@ def warn_of_scarce_columns(moments: Moments) -> None:
     """Warn if EM knows some columns far less well than the others."""
     scarce = {} if moments.missing is None else moments.missing.scarce
     if scarce:
-        worth = shortened([f"{name!r} (about {counted(rows, 'row')})" for name, rows in scarce.items()], 4)
+        worth = shortened([f"{name!r} ({counted(rows, 'value')})" for name, rows in scarce.items()], 4)
         warn_user(
             f"These columns have far fewer values than the others: {worth}. Their weak edges are not found, and with "
             f"them the average pair of columns is worth only {moments.n} rows. Drop those that are not a common cause "
