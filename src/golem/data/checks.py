@@ -8,7 +8,7 @@ from golem.data.collinearity import COPY, LARGEST_SHARE, correlations, most_dete
 from golem.data.moments import Moments
 from golem.data.table_errors import too_few_columns, too_few_rows
 from golem.data.unusable import Unusable, is_constant, unusable_columns, unusable_error
-from golem.runtime.messages import counted, quoted
+from golem.runtime.messages import counted, quoted, shortened
 from golem.runtime.option_words import dropping
 from golem.runtime.user_warnings import warn_user
 
@@ -63,6 +63,7 @@ def require_learnable(moments: Moments, *, uses_scale: bool, independent: bool =
     elif not independent:
         require_independent(moments)
     _warn_of_few_rows(moments, bounded)
+    warn_of_scarce_columns(moments)
     if uses_scale and scale.max() > _WIDEST_SCALES * scale.min():
         low, high = moments.names[int(scale.argmin())], moments.names[int(scale.argmax())]
         raise ValueError(
@@ -108,6 +109,19 @@ def _warn_of_few_rows(moments: Moments, bounded: bool) -> None:
         "bootstrap, and conclude little from missing edges. Use more rows or fewer columns.",
         DataWarning,
     )
+
+
+def warn_of_scarce_columns(moments: Moments) -> None:
+    """Warn if EM knows some columns far less well than the others."""
+    scarce = {} if moments.missing is None else moments.missing.scarce
+    if scarce:
+        worth = shortened([f"{name!r} ({counted(rows, 'value')})" for name, rows in scarce.items()], 4)
+        warn_user(
+            f"These columns have far fewer values than the others: {worth}. Their weak edges are not found, and with "
+            f"them the average pair of columns is worth only {moments.n} rows. Drop those that are not a common cause "
+            "of other columns.",
+            DataWarning,
+        )
 
 
 def require_variation(moments: Moments) -> None:

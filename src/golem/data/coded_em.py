@@ -10,6 +10,7 @@ from dataclasses import replace
 import numpy as np
 
 from golem.data.moments import Moments
+from golem.data.patterns import Patterns
 from golem.data.unusable import unusable_in_rows
 from golem.runtime.progress import Counter
 from golem.runtime.types import Matrix
@@ -40,7 +41,8 @@ def coded_moments_by_em(X: Matrix, names: tuple[str, ...], progress: Counter | N
     T[left_out] = np.array(list(coefficients.values())).reshape(-1, len(names))
     T = scale[:, None] * T[:, kept] / scale[kept]
     mean = centre + T @ (own.mean - centre[kept])
-    return replace(own, shift=mean, offset=np.zeros(len(names)), scatter=T @ own.scatter @ T.T, names=names)
+    scatter, patterns = T @ own.scatter @ T.T, Patterns.of(np.isnan(X))
+    return replace(own, shift=mean, offset=np.zeros(len(names)), scatter=scatter, names=names, patterns=patterns)
 
 
 def _coefficients(Z: Matrix, suspects: list[int]) -> dict[int, Matrix]:

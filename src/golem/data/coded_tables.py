@@ -218,8 +218,7 @@ def parts_with_used_levels(parts: Sequence[Moments]) -> list[Moments]:
     if not used:
         return list(parts)
     coding, some = coding.with_levels(used), np.array(kept, dtype=np.intp)
-    names, square = coding.column_names, np.ix_(some, some)
-    return [Moments(m.n, m.shift[some], m.offset[some], m.scatter[square], names, m.missing, coding) for m in parts]
+    return [part.of_columns(some, coding.column_names, coding) for part in parts]
 
 
 def counts_in_moments(parts: Sequence[Moments]) -> dict[str, dict[str, int]]:

@@ -16,6 +16,8 @@ from golem.runtime.types import BoolMatrix
 
 MissingChoice = Literal["error", "drop", "em"]
 CHOICES: tuple[MissingChoice, ...] = get_args(MissingChoice)
+# A column is scarce if it has values in less than this share of the rows that the average pair of columns is worth.
+_SCARCE = 0.5
 
 
 @dataclass(frozen=True)
@@ -75,6 +77,12 @@ class Missing:
         """The columns without values."""
         return [name for name, count in self.columns.items() if count == self.rows_read]
 
+    @property
+    def scarce(self) -> dict[str, int]:
+        """The columns that have far fewer values than the others, with their numbers of values; after EM only."""
+        left = {name: self.rows_read - count for name, count in self.columns.items()}
+        return {name: rows for name, rows in left.items() if rows < _SCARCE * (self.rows_used or 0)}
+
     def require_rows(self, n: int, em: bool = True) -> None:
         """Raise a ValueError if fewer than two complete rows are left; `em` says whether to advise Gaussian EM."""
         if n < 2 and self.empty:
@@ -94,9 +102,11 @@ class Missing:
             missing += f" (markers in {shortened(written, 4)})"
         if self.method == "drop":
             return f"{missing}; these rows were dropped."
+        scarce = [f"{name!r} is worth only about {counted(rows, 'row')}" for name, rows in self.scarce.items()]
+        but = f", but column {shortened(scarce, 4)}" if scarce else ""
         return (
             f"{missing}; means and covariances were estimated by Gaussian EM ({self.iterations} steps). The "
-            f"result is about as precise as that of {self.rows_used} complete rows."
+            f"result is about as precise as that of {self.rows_used} complete rows{but}."
         )
 
 

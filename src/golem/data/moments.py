@@ -18,6 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from golem.data.gaussian_em import fit_gaussian
 from golem.data.missing import Missing, MissingChoice, require_choice, rows_in_common
+from golem.data.patterns import Patterns
 from golem.data.table_errors import TOO_LARGE, require_finite, row_number, too_few_rows
 from golem.data.table_input import float_rows, real_matrix, rows_and_names
 from golem.data.unusable import unusable_error, unusable_in_rows
@@ -29,7 +30,7 @@ from golem.runtime.names import column_names, positions
 from golem.runtime.option_words import names_remedies
 from golem.runtime.progress import Counter
 from golem.runtime.threads import blas_threads_for
-from golem.runtime.types import Matrix, Vector
+from golem.runtime.types import Indices, Matrix, Vector
 
 _BLOCK_BYTES = 2**30
 _STRIP = 2048
@@ -58,6 +59,8 @@ class Moments:
         Number of missing values and how they were treated, unless missing values are an error.
     coding : Coding, optional
         The variables, if some are categories; the columns are then those of `coding.column_names`.
+    patterns : Patterns, optional
+        Which columns the rows have, if the moments were estimated by EM.
 
     Examples
     --------
@@ -75,6 +78,7 @@ class Moments:
     names: tuple[str, ...]
     missing: Missing | None = None
     coding: Coding | None = None
+    patterns: Patterns | None = None
 
     @classmethod
     def from_rows(
@@ -150,7 +154,7 @@ class Moments:
         some = ~absent.all(axis=1)  # a row without any value has no information
         fit = fit_gaussian(X[some], names, None if start is None else (start.mean, start.covariance), progress)
         record = Missing.of("em", absent, names, rows_used=n, iterations=len(fit.log_likelihoods))
-        return cls(n, fit.mean, np.zeros(len(names)), fit.covariance * n, names, record)
+        return cls(n, fit.mean, np.zeros(len(names)), fit.covariance * n, names, record, None, Patterns.of(absent))
 
     @classmethod
     def _from_tensor(
@@ -266,11 +270,9 @@ class Moments:
         negative = [names[j] for j in np.nonzero(np.diagonal(S) < 0)[0]]
         lowest = -1.0 if negative else np.linalg.eigvalsh(correlation)[0]
         if lowest < -1e-8:
-            reason = (
-                f"negative variance of {quoted(negative)}"
-                if negative
-                else f"lowest eigenvalue of the correlations {lowest:.3g}"
-            )
+            reason = f"lowest eigenvalue of the correlations {lowest:.3g}"
+            if negative:
+                reason = f"negative variance of {quoted(negative)}"
             raise ValueError(
                 f"The covariance is not positive semidefinite ({reason}). Use complete rows: covariances of "
                 "pairwise-complete data often have this problem."
@@ -360,12 +362,16 @@ class Moments:
         names, coding = tuple(names), self.coding
         if names == self.variables:
             return self
-        index = positions(names, self.names) if coding is None else coding.columns_of(names).tolist()
-        if coding is not None:
-            coding = coding.selected(names)
-            names = coding.column_names
-        shift, offset, scatter = self.shift[index], self.offset[index], self.scatter[np.ix_(index, index)]
-        return Moments(self.n, shift, offset, scatter, names, self.missing, coding)
+        if coding is None:
+            return self.of_columns(np.array(positions(names, self.names), dtype=np.intp), names, None)
+        chosen = coding.selected(names)
+        return self.of_columns(coding.columns_of(names), chosen.column_names, chosen)
+
+    def of_columns(self, index: Indices, names: tuple[str, ...], coding: Coding | None) -> Moments:
+        """Return the moments of some of the columns, by number, with new names and another coding."""
+        parts = self.shift[index], self.offset[index], self.scatter[np.ix_(index, index)]
+        patterns = None if self.patterns is None else self.patterns.selected(index)
+        return Moments(self.n, *parts, names, self.missing, coding, patterns)
 
     def __add__(self, other: Moments) -> Moments:
         """Return the moments of the rows of both (the merge of Chan, Golub and LeVeque around a common shift)."""
@@ -383,9 +389,8 @@ class Moments:
         between = np.outer(difference, difference)
         between *= self.n * other.n / n
         scatter += between
-        return Moments(
-            n, self.shift, self.offset + difference * (other.n / n), scatter, self.names, missing, self.coding
-        )
+        offset = self.offset + difference * (other.n / n)
+        return Moments(n, self.shift, offset, scatter, self.names, missing, self.coding)
 
 
 def _to_digits(value: float, size: float) -> str:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from golem.data.checks import warn_of_scarce_columns
 from golem.data.inputs import read_knowledge
 from golem.data.moments import Moments
 from golem.data.table_errors import too_few_columns
@@ -97,8 +98,8 @@ class CategoryFit:
 
     def regression(self, j: int, parents: Indices) -> BlockRegression:
         """Regress the columns of a node on those of its parents."""
-        S, n = self.moments.covariance, self.moments.n
-        return regress_block(S, n, self._columns(np.array([j])), self._columns(parents))
+        S, n, patterns = self.moments.covariance, self.moments.n, self.moments.patterns
+        return regress_block(S, n, self._columns(np.array([j])), self._columns(parents), patterns)
 
     def _columns(self, nodes: Indices) -> Indices:
         """Return the columns of some nodes."""
@@ -166,6 +167,7 @@ def fit_categories(model: Golem, moments: Moments, rows: RowSource, solver: Orde
     if len(coding.names) < 2:
         raise too_few_columns(coding.names)
     require_variables(moments)
+    warn_of_scarce_columns(moments)
     model.moments_, model.missing_, model.variables_ = moments, moments.missing, coding.variables
     model.n_features_in_, model.feature_names_in_ = len(coding.names), np.array(coding.names, dtype=object)
     model.knowledge_ = read_knowledge(model.knowledge, coding.names)

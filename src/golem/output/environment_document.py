@@ -8,6 +8,7 @@ from golem.estimator.golem import Golem
 from golem.estimator.learned_graph import LearnedGraph, has_categories
 from golem.graphs.graph_document import EnvironmentRecord, GraphDocument
 from golem.runtime.types import Vector
+from golem.score.incomplete import edge_rows
 from golem.score.regression import Regressions, regress_edges, standard_errors
 from golem.solvers.order.local.environment_score import environment_standard_errors
 
@@ -76,8 +77,9 @@ def weight_errors(model: Golem, graph: LearnedGraph) -> Vector:
     if found is not None:
         fit = Regressions(graph.children, graph.causes, graph.weights, graph.residual_variances)
         return environment_standard_errors(found, fit, model.intercepts)
-    S = model.moments_.covariance
+    S, patterns = model.moments_.covariance, model.moments_.patterns
     fit = regress_edges(graph.children, graph.causes, S)
     if not np.allclose(fit.weights, graph.weights, rtol=1e-6, atol=0):
         return np.full(len(graph), np.nan)
-    return standard_errors(fit, S, model.moments_.n)
+    n = model.moments_.n if patterns is None else edge_rows(fit.children, fit.causes, S, patterns).weights
+    return standard_errors(fit, S, n)

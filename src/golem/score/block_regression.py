@@ -6,7 +6,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from golem.data.patterns import Patterns
 from golem.runtime.types import Indices, Matrix
+from golem.score.incomplete import family_rows
 
 # Eigenvalues of the correlations of the parents below this are zero: columns that others determine.
 _LEAST_EIGENVALUE = 1e-9
@@ -24,8 +26,10 @@ class BlockRegression(NamedTuple):
     residual: Matrix
 
 
-def regress_block(S: Matrix, n: int, columns: Indices, parents: Indices) -> BlockRegression:
-    """Regress some columns of a covariance S of n rows on others.
+def regress_block(
+    S: Matrix, n: int, columns: Indices, parents: Indices, patterns: Patterns | None = None
+) -> BlockRegression:
+    """Regress some columns of a covariance S of n rows on others; `patterns` are those of rows with missing values.
 
     Examples
     --------
@@ -43,8 +47,12 @@ def regress_block(S: Matrix, n: int, columns: Indices, parents: Indices) -> Bloc
     inverse = (vectors / values) @ vectors.T / np.outer(scale, scale)
     coefficients = inverse @ cross
     residual = target - cross.T @ coefficients
-    freedom = n - 1 - len(parents)
-    if not kept.all() or freedom < 1:
+    if not kept.all():
         return BlockRegression(coefficients, np.full_like(coefficients, np.nan), residual)
-    spread = np.maximum(np.diagonal(residual), 0) / freedom
-    return BlockRegression(coefficients, np.sqrt(np.outer(np.diagonal(inverse), spread)), residual)
+    rows = np.full(coefficients.shape, float(n))
+    if patterns is not None:
+        families = [np.append(j, parents) for j in columns]
+        rows = np.column_stack([family_rows(S[np.ix_(own, own)], patterns.selected(own)).weights for own in families])
+    freedom = np.where(rows - 1 - len(parents) >= 1, rows - 1 - len(parents), np.nan)
+    spread = np.maximum(np.diagonal(residual), 0)
+    return BlockRegression(coefficients, np.sqrt(np.outer(np.diagonal(inverse), spread) / freedom), residual)

@@ -135,13 +135,13 @@ def variances_without_each(S: Matrix, j: int, parents: Indices) -> Vector:
     return np.asarray(residual_variance(S, j, parents) + b**2 / np.diagonal(inverse))
 
 
-def standard_errors(found: Regressions, S: Matrix, n: int) -> Vector:
+def standard_errors(found: Regressions, S: Matrix, n: int | Vector) -> Vector:
     """Return the standard error of every weight: sqrt(s_j^2 (S_PP^-1)_ii / n), with s_j^2 = n r_j / (n - 1 - |P|).
 
     They take the parents as given and the rows as independent, with noise of the same variance in all rows. NaN where
-    the parents are collinear or as many as the rows.
+    the parents are collinear or as many as the rows. n may differ between edges (`golem.score.incomplete`).
     """
-    errors, freedom = np.full(len(found.weights), np.nan), n - 1.0 - found.number_of_parents
+    errors, freedom = np.full(len(found.weights), np.nan), n - 1.0 - found.number_of_parents[found.children]
     for nodes, edges in _stacks(found.children, len(S)):
         blocks, _ = _blocks(S, nodes, found.causes[edges])
         try:
@@ -149,8 +149,8 @@ def standard_errors(found: Regressions, S: Matrix, n: int) -> Vector:
         except np.linalg.LinAlgError:
             continue
         with np.errstate(invalid="ignore", divide="ignore"):
-            spread = found.residual_variances[nodes] / np.where(freedom[nodes] > 0, freedom[nodes], np.nan)
-            errors[edges] = np.sqrt(spread[:, None] * np.diagonal(inverse, axis1=1, axis2=2))
+            spread = found.residual_variances[nodes, None] / np.where(freedom[edges] > 0, freedom[edges], np.nan)
+            errors[edges] = np.sqrt(spread * np.diagonal(inverse, axis1=1, axis2=2))
     return errors
 
 

@@ -84,7 +84,7 @@ class L0:
         elif not 0 <= self.criterion < np.inf:
             raise ValueError(f"The penalty per edge must be a finite number, at least 0; got {self.criterion}.")
 
-    def penalties(self, n: int, d: int) -> NDArray[np.float64]:
+    def penalties(self, n: float, d: int) -> NDArray[np.float64]:
         """Return the penalties of nodes with 0, 1, ..., d - 1 parents, shape (d,)."""
         k = np.arange(d, dtype=float)
         if not isinstance(self.criterion, str):

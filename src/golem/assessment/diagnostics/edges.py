@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -18,11 +16,12 @@ from golem.estimator.learned_graph import has_categories
 from golem.graphs.dag import is_dag
 from golem.model.interventions import number_of
 from golem.runtime.types import BoolMatrix, Matrix, Vector
-from golem.score.likelihood import GaussianEV, GaussianNV, GaussianTied, Likelihood
+from golem.score.likelihood import GaussianEV
 from golem.score.objective import PAPER_PENALTIES, Objective
-from golem.score.regression import regress_edges, regressions, variances_without_each
+from golem.score.regression import regress_edges, regressions
 from golem.score.sparsity import L0
 from golem.solvers.certificate import Certificate, certify_objective
+from golem.solvers.edge_losses import edge_losses
 from golem.solvers.order.local.local_scores import loss_per_edge, total_cost
 
 if TYPE_CHECKING:
@@ -65,7 +64,8 @@ def edge_loss(model: Golem, source: str | int, target: str | int) -> EdgeLoss:
     """Return the loss of score by dropping or by reversing one edge of a fitted model.
 
     The score is that of the order solver, 2 n L(B) + penalty on the edges (`model.edge_penalty_`), under the model's
-    noise assumption, with the remaining weights refitted; or the score of a table with categories.
+    noise assumption, with the remaining weights refitted; or the score of a table with categories. After EM, `drop`
+    counts the rows that know the edge (docs/how/missing.md).
 
     Examples
     --------
@@ -92,7 +92,8 @@ def edge_loss(model: Golem, source: str | int, target: str | int) -> EdgeLoss:
         losses.append(_score(model, turned) - now)
     if model.cpdag_[j, i]:
         losses.append(_loss_in_class(model, i, j))
-    return EdgeLoss(drop=_score(model, dropped) - now, reverse=float(np.fmin.reduce(losses)))
+    place = np.flatnonzero((model.graph_.causes == i) & (model.graph_.children == j))
+    return EdgeLoss(drop=float(listed_drop_losses(model)[place[0]]), reverse=float(np.fmin.reduce(losses)))
 
 
 def drop_losses(model: Golem) -> Matrix:
@@ -122,39 +123,9 @@ def listed_drop_losses(model: Golem) -> Vector:
         return loss_per_edge(score_of(model), model.graph_)
     if has_categories(model):
         return model.category_fit_.drop_losses(model.graph_)
-    graph, moments = model.graph_, model.moments_
-    S, n = moments.covariance, moments.n
-    steps = np.diff(model.edge_penalty_.penalties(n, moments.d))
-    fit = regress_edges(graph.children, graph.causes, S)
-    losses = np.zeros(len(graph))
-    first = np.searchsorted(graph.children, np.arange(graph.d + 1))
-    for j in np.unique(graph.children).tolist():
-        into = slice(first[j], first[j + 1])
-        deviance = _deviance_by_node(j, fit.residual_variances, n, model.likelihood_)
-        now = deviance(fit.residual_variances[j])
-        without = variances_without_each(S, j, graph.causes[into])
-        losses[into] = [deviance(variance) - now for variance in without]
-        losses[into] -= steps[len(without) - 1]
-    return losses
-
-
-def _deviance_by_node(j: int, r: Vector, n: int, likelihood: Likelihood) -> Callable[[float], float]:
-    """Return the deviance, up to a constant, as a function of the residual variance of one node.
-
-    Where the noise model allows it, the cost does not depend on the number of other nodes.
-    """
-    if isinstance(likelihood, GaussianEV):
-        rest = float(r.sum() - r[j])
-        return lambda variance: n * len(r) * math.log(rest + variance)
-    if isinstance(likelihood, GaussianNV) or (isinstance(likelihood, GaussianTied) and likelihood.is_fixed):
-        return lambda variance: 2 * n * float(likelihood.on_dag(np.array([variance])))
-
-    def of_all_nodes(variance: float) -> float:
-        changed = r.copy()
-        changed[j] = variance
-        return 2 * n * float(likelihood.on_dag(changed))
-
-    return of_all_nodes
+    graph = model.graph_
+    fit = regress_edges(graph.children, graph.causes, model.moments_.covariance)
+    return edge_losses(fit, model.moments_, model.likelihood_, model.edge_penalty_)
 
 
 def certify(model: Golem, tolerance: float = 1e-6) -> Certificate:

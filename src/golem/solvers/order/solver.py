@@ -9,6 +9,7 @@ noise variances (`tied_order`).
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import time
 from dataclasses import dataclass, field
 from typing import Any
@@ -20,10 +21,11 @@ from golem.data.moments import Moments
 from golem.graphs.dag import is_dag, topological_order
 from golem.runtime.devices import Placement
 from golem.runtime.interrupts import losing_interrupts
-from golem.runtime.types import BoolMatrix, Vector
+from golem.runtime.types import BoolMatrix, Indices, Vector
 from golem.score.likelihood import GaussianEV, GaussianTied, Likelihood
 from golem.score.regression import Regressions
 from golem.score.sparsity import L0
+from golem.solvers.edge_losses import unsupported_edges
 from golem.solvers.order.equal.variance_order import precedence
 from golem.solvers.order.exact_order import LARGEST_EXACT
 from golem.solvers.order.found_graph import FoundGraph
@@ -33,6 +35,8 @@ from golem.solvers.order.order_problem import EFFORTS, Effort, OrderProblem
 from golem.solvers.order.tied_order import choose_and_search
 from golem.solvers.solution import Callback, Progress, Solution, Status, TracePoint
 
+# Searches after EM, each without more pairs of columns. More were needed only where EM itself took far longer.
+_MOST_SEARCHES = 20
 # Searches whose kernels this process has: with equal variances (True) or others (False).
 _COMPILED: set[bool] = set()
 _COMPILING = (
@@ -121,7 +125,7 @@ class Order:
         seed = 0 if random_state is None else random_state
         penalties = sparsity.penalties(moments.n, moments.d)
         problem = OrderProblem(moments, penalties, allowed, required, seed, callback)
-        found, choice = self._search(problem, likelihood, sparsity, start, stage)
+        found, choice = self._search_supported(problem, likelihood, sparsity, start, stage)
         likelihood = likelihood if choice is None else choice.likelihood
         terms = _terms(found.regressions, likelihood, penalties, moments.n)
         seconds = time.perf_counter() - began
@@ -143,6 +147,23 @@ class Order:
             noise_choice=choice,
             rounding=found.rounding,
         )
+
+    def _search_supported(
+        self, problem: OrderProblem, likelihood: Likelihood, sparsity: L0, start: NDArray[np.intp] | None, stage: str
+    ) -> tuple[FoundGraph, NoiseChoice | None]:
+        """Search; after EM, again without the pairs of columns whose edge too few rows support."""
+        deadline = np.inf if self.time_limit is None else time.perf_counter() + self.time_limit
+        found, choice = self._search(problem, likelihood, sparsity, start, stage)
+        for _ in range(_MOST_SEARCHES):
+            chosen = likelihood if choice is None else choice.likelihood
+            weak = unsupported_edges(found.regressions, problem.moments, chosen, sparsity, problem.required)
+            if found.status.is_cut_short or not len(weak):
+                break
+            problem = _without_pairs(problem, found.regressions, weak)
+            left = None if self.time_limit is None else max(deadline - time.perf_counter(), 0.0)
+            rest = dataclasses.replace(self, time_limit=left)
+            found, choice = rest._search(problem, likelihood, sparsity, start, stage)
+        return found, choice
 
     def _search(
         self, problem: OrderProblem, likelihood: Likelihood, sparsity: L0, start: NDArray[np.intp] | None, stage: str
@@ -193,6 +214,14 @@ def as_order(init: NDArray[Any], d: int) -> NDArray[np.intp]:
             f"'init' must list each of the nodes 0 to {d - 1} once or be a ({d}, {d}) graph; got shape {given.shape}."
         )
     return given.astype(np.intp)
+
+
+def _without_pairs(problem: OrderProblem, fit: Regressions, edges: Indices) -> OrderProblem:
+    """Return the problem without some edges of a graph, in either direction: missing values must not direct edges."""
+    d, i, j = problem.moments.d, fit.causes[edges], fit.children[edges]
+    allowed = ~np.eye(d, dtype=bool) if problem.allowed is None else problem.allowed.copy()
+    allowed[i, j] = allowed[j, i] = False
+    return dataclasses.replace(problem, allowed=allowed)
 
 
 def _terms(fit: Regressions, likelihood: Likelihood, penalties: Vector, n: int) -> dict[str, float]:
