@@ -132,11 +132,8 @@ def _require_usable(model: Golem, solver: Order | Adam | LBFGS, score: str, is_c
         refused["noise"] = f"has no equal noise variances. Use noise='auto'{without}"
     if isinstance(model.init, str):
         refused["init"] = "starts from an order or a graph"
-    if score in DISCRETE:
-        if model.lambda_sparsity is not None:
-            refused["lambda_sparsity"] = "has a penalty of its own. Leave it out, or use score_function='mixed'"
-        if model.missing == "em" and not is_complete:
-            refused["missing"] = "counts complete rows. Use missing='drop', or score_function='mixed'"
+    if score in DISCRETE and model.missing == "em" and not is_complete:
+        refused["missing"] = "counts complete rows. Use missing='drop', or score_function='mixed'"
     for name, reason in refused.items():
         raise ValueError(f"{name}={shown(getattr(model, name))} cannot be used here: {about} {reason}.")
 
