@@ -242,49 +242,6 @@ def test_levels_without_complete_rows_have_no_column():
         assert names.tolist() == gaps.dropna()["site"].tolist()
 
 
-def test_whole_numbers_are_categories_if_there_is_nothing_else():
-    codes = pd.DataFrame(np.random.default_rng(0).integers(3, size=(90, 3)), columns=list("abc"))
-    with pytest.warns(
-        DataWarning, match=r"3 columns contain only a few distinct whole numbers and are treated as categories.*floats"
-    ):
-        table = CodedTable.read(codes)
-    assert table.coding.is_discrete
-    assert (np.array(table.coding.variables[0].levels)[table.codes[:, 0]].astype(int) == codes["a"]).all()
-    for numbers in (codes.astype(float), codes.assign(d=np.arange(90.0)), codes.iloc[:20], codes.to_numpy()):
-        assert CodedTable.read(numbers).coding.is_numeric
-    with pytest.warns(DataWarning, match=r"2 columns .* categories: 'b' \(3 values\), 'c' \(3 values\)\."):
-        assert [v.is_category for v in CodedTable.read(codes.astype({"a": float})).coding.variables] == [
-            False,
-            True,
-            True,
-        ]
-
-
-@pytest.mark.parametrize(
-    ("column", "message"),
-    [
-        (
-            [f"id{k}" for k in range(120)],
-            "Column 'new' has 120 different values in 120 rows, which is too many for a category",
-        ),
-        ([f"id{k % 80}" for k in range(120)], "80 different values in 120 rows"),
-        (["2020-01-02", "2021-03-04"] * 60, "Column 'new' contains dates or times, such as '2020-01-02'"),
-        (pd.date_range("2020-01-01", periods=120), "Column 'new' contains dates or times"),
-        (
-            pd.period_range("2020-01-01", periods=120, freq="D"),
-            r"times, such as '2020-01-01'\..* first date\.$",
-        ),
-        (pd.PeriodIndex(["2020-01", "2020-02"] * 60, freq="M"), "or use each date as a category"),
-        ([f"{k}.5 kg" for k in range(120)], "remove the unit 'kg'"),
-        (["one"] * 120, "Column 'new' is constant"),
-        (["1.5", "2.5", "x"] * 1 + ["3.5"] * 117, "not numeric: 'new' .'x' in row 3"),
-    ],
-)
-def test_columns_that_are_no_categories_are_named(column, message):
-    with pytest.raises(ValueError, match=message):
-        CodedTable.read(frame().assign(new=column)).moments()
-
-
 def test_baselines_name_the_type_of_periods():
     with pytest.raises(ValueError, match=r"'d' \(type period\[D\]\)"):
         SortRegress().fit(pd.DataFrame({"x": np.arange(9.0), "d": pd.period_range("2020-01-01", periods=9, freq="D")}))
