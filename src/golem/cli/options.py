@@ -68,8 +68,8 @@ Numeric = Annotated[
     list[str],
     data(
         metavar="COLUMNS",
-        help="Columns to treat as numbers, e.g. a,b or 'T*' or all; may be repeated. A column of numbers is one anyway, "
-        "but golem no longer asks whether it holds codes.",
+        help="Columns to treat as numbers, e.g. a,b or 'T*' or all; may be repeated. Columns of numbers are numbers "
+        "anyway, but golem no longer asks whether they are codes.",
     ),
 ]
 Columns = Annotated[
