@@ -232,7 +232,7 @@ def note_of_codes(codes: Mapping[str, int], remedy: str = "", names: Sequence[st
     many = "name them with categorical=[...], where T* stands for all columns that begin with T"
     remedy = remedy or (f"use {setting('categorical', chosen)}" if len(chosen) <= _MANY_NAMES else many)
     # One indicator has the same fit as the numbers, but the score of categories uses nothing else of the noise.
-    cost = f" {_TWO_VALUES}" if 2 in codes.values() else ""
+    cost = f" {_TWO_VALUES}" if 2 in codes.values() and len(codes) != len(names) else ""
     return (
         f"{counted(len(codes), 'column')} {'contains' if one else 'contain'} only a few distinct whole numbers and "
         f"{'is' if one else 'are'} treated as numeric: {listed}. If these are codes of categories, {remedy}.{cost}"
