@@ -3,10 +3,11 @@
 Whole numbers do not say which of the two they are. Surveys are latent linear models of 30 items (ER1 and ER2 in turn,
 weights of 0.3 to 1.2, free noise variances) whose columns are cut into 2 to 7 levels; each item has its own steps, and
 some are skewed. Coded networks are the levels of asia, child, insurance and alarm as 0, 1, 2, ... (the BIF files are in
-the wheel pgmpy 1.1.2 under pgmpy/utils/example_models). `Golem()` gets every table as numbers and as categories; columns
-that others determine as numbers are dropped, as --drop-dependent does. Prints the SHD-C, or the F1 of adjacencies.
-`linearity` is the share of tables in which the finding of that name is a warning: it tells codes from scales.
-`parallel_tasks.py` says how tasks run. Seeds start at 3000.
+the wheel pgmpy 1.1.2 under pgmpy/utils/example_models). `Golem()` gets every table as numbers and as categories; as
+numbers, columns that others determine are dropped, as --drop-dependent does.
+
+Prints the SHD-C, or the F1 of adjacencies. `linearity` is the share of tables in which the finding of that name is a
+warning: it tells codes from scales. `parallel_tasks.py` says how tasks run. Seeds start at 3000.
 
     python benchmarks/column_types.py FOLDER_OF_EXAMPLE_MODELS
     python benchmarks/column_types.py FOLDER --measure F1

@@ -62,6 +62,8 @@ class L0:
       stays strict for nodes with many parents.
     - a number lambda: 2 n lambda k, so that S(B) = L(B) + lambda (number of edges).
 
+    With categories, log n and 2 n lambda count once per free parameter; see also `choice_of_categories`.
+
     Parameters
     ----------
     criterion : {"mbic", "ebic", "bic"} or float
