@@ -242,6 +242,31 @@ def test_levels_without_complete_rows_have_no_column():
         assert names.tolist() == gaps.dropna()["site"].tolist()
 
 
+@pytest.mark.parametrize(
+    ("column", "message"),
+    [
+        (
+            [f"id{k}" for k in range(120)],
+            "Column 'new' has 120 different values in 120 rows, which is too many for a category",
+        ),
+        ([f"id{k % 80}" for k in range(120)], "80 different values in 120 rows"),
+        (["2020-01-02", "2021-03-04"] * 60, "Column 'new' contains dates or times, such as '2020-01-02'"),
+        (pd.date_range("2020-01-01", periods=120), "Column 'new' contains dates or times"),
+        (
+            pd.period_range("2020-01-01", periods=120, freq="D"),
+            r"times, such as '2020-01-01'\..* first date\.$",
+        ),
+        (pd.PeriodIndex(["2020-01", "2020-02"] * 60, freq="M"), "or use each date as a category"),
+        ([f"{k}.5 kg" for k in range(120)], "remove the unit 'kg'"),
+        (["one"] * 120, "Column 'new' is constant"),
+        (["1.5", "2.5", "x"] * 1 + ["3.5"] * 117, "not numeric: 'new' .'x' in row 3"),
+    ],
+)
+def test_columns_that_are_no_categories_are_named(column, message):
+    with pytest.raises(ValueError, match=message):
+        CodedTable.read(frame().assign(new=column)).moments()
+
+
 def test_baselines_name_the_type_of_periods():
     with pytest.raises(ValueError, match=r"'d' \(type period\[D\]\)"):
         SortRegress().fit(pd.DataFrame({"x": np.arange(9.0), "d": pd.period_range("2020-01-01", periods=9, freq="D")}))
