@@ -8,7 +8,7 @@ out. Packages that are not installed are left out; `parallel_tasks.py` says how 
 
 The networks coins-50, skewed-50 and dice-50 have 50 independent nodes: fair coins, coins with a probability of 0.02 to
 0.3, and dice with three faces. Their SHD-C is the number of false edges. The method "golem log n" is discrete-bic with
-log n per parameter and nothing for the choice among the nodes.
+log n per parameter and nothing for the choice among the nodes; "golem numbers" gets these codes as numbers.
 
     python -m venv .other-packages/categories
     .other-packages/categories/bin/pip install . pandas pgmpy==1.1.2 causal-learn==0.1.4.8
@@ -40,6 +40,7 @@ from parallel_tasks import Row, add_options, make_tasks, print_comparison, run_t
 # Scores of golem by the names of its methods; the others are those of the experiment `discrete`.
 SCORES = {f"golem {score}": {"score_function": score} for score in ("auto", "bdeu", "discrete-bic", "mixed")}
 SCORES["golem log n"] = {"score_function": "discrete-bic", "lambda_sparsity": "bic"}
+SCORES["golem numbers"] = {"score_function": "gaussian"}
 INDEPENDENT = ("coins", "skewed", "dice")
 # Roughly how slow methods and networks are, for the order of the tasks.
 _SLOWNESS = {"asia": 1, "child": 5, "insurance": 20, "alarm": 50, "hailfinder": 100}
@@ -47,7 +48,7 @@ _SLOWNESS = {"asia": 1, "child": 5, "insurance": 20, "alarm": 50, "hailfinder": 
 
 def by_golem(codes: np.ndarray, settings: dict[str, str]) -> Callable[[], Estimate]:
     """Return a function that learns a DAG."""
-    table = table_of(codes)
+    table = codes.astype(float) if settings["score_function"] == "gaussian" else table_of(codes)
 
     def learn() -> Estimate:
         graph = Golem(**settings).fit(table).adjacency_
@@ -105,9 +106,11 @@ def prepare_method(method: str) -> None:
         CATEGORY_PACKAGES[method].load()
 
 
-def installed() -> list[str]:
-    """Return the methods whose packages are installed."""
-    return [*SCORES, *(name for name, other in CATEGORY_PACKAGES.items() if other.is_installed)]
+def methods_of(cell: Row) -> list[str]:
+    """Return the methods whose packages are installed; column_types.py has the codes of networks as numbers."""
+    others = [name for name, other in CATEGORY_PACKAGES.items() if other.is_installed]
+    is_independent = cell["network"].partition("-")[0] in INDEPENDENT
+    return [*(name for name in SCORES if is_independent or name != "golem numbers"), *others]
 
 
 def cost(task: Row) -> float:
@@ -130,9 +133,8 @@ def main() -> None:
     options = parser.parse_args()
     if options.quick:
         options.networks, options.sizes, options.tables = ["asia", "child"], [1000], 2
-    methods = installed()
     cells = [{"network": name, "n": n} for name in options.networks for n in options.sizes]
-    tasks = make_tasks(cells, lambda cell: methods, options)
+    tasks = make_tasks(cells, methods_of, options)
     rows = run_tasks(__file__, tasks, cost, options, str(options.folder.resolve()), options.measure)
     print_comparison(rows, "golem auto", options.measure, higher_is_better=options.measure == "recall")
 

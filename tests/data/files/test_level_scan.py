@@ -208,6 +208,15 @@ def test_types_can_be_chosen_for_all_columns_and_by_patterns(tmp_path):
         moments_from_file(text, numeric="all")
 
 
+def test_an_option_changes_a_single_column(tmp_path):
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame({"flag": rng.random(90) < 0.5, "ward": rng.integers(4, size=90), "site": ["u", "v", "v"] * 30})
+    for path in (tmp_path / "a.csv", tmp_path / "a.parquet"):
+        table.to_csv(path, index=False) if path.suffix == ".csv" else table.to_parquet(path)
+        kinds = [v.kind for v in moments_from_file(path, numeric=["flag"], categorical=["w*"]).coding.variables]
+        assert kinds == ["numeric", "category", "category"]
+
+
 def test_a_table_without_rows_is_named(tmp_path):
     pq.write_table(pa.table({"a": pa.array([], pa.int64()), "b": pa.array([], pa.string())}), tmp_path / "a.parquet")
     with pytest.raises(ValueError, match=r"a\.parquet: golem needs at least 3 rows"):
