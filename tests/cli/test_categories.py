@@ -85,12 +85,27 @@ def test_a_level_with_one_row_is_reported_once(table, tmp_path, options, levels)
 
 
 def test_the_report_has_the_types_that_golem_chose(table, tmp_path):
-    for codes, option in ((table.assign(ward=np.arange(80) % 4), "--categorical ward"),
-                          (table[["kind"]].assign(ward=np.arange(80) % 4), "--numeric ward")):  # fmt: skip
-        codes.to_csv(tmp_path / "data.csv", index=False)
+    for codes in (table, table[["kind"]]):
+        codes.assign(ward=np.arange(80) % 4).to_csv(tmp_path / "data.csv", index=False)
         golem("fit", tmp_path / "data.csv", "-o", tmp_path / "out", "--no-diagnose")
         page = (tmp_path / "out" / "report.html").read_text()
-        assert page.count(f"use {option}.</p>") == 1
+        assert page.count("use --categorical ward.</p>") == 1
+
+
+def test_the_suggested_command_makes_all_items_categories(tmp_path):
+    items = pd.DataFrame(np.random.default_rng(0).integers(1, 4, size=(200, 25))).add_prefix("T")
+    items.to_csv(tmp_path / "data.csv", index=False)
+    found = " ".join(golem("fit", tmp_path / "data.csv", "-o", tmp_path / "out").output.split())
+    assert "25 columns contain only a few distinct whole numbers and are treated as numeric" in found
+    assert "use --categorical all." in found
+    fit = ("fit", tmp_path / "data.csv", "-o", tmp_path / "out", "--no-diagnose")
+    assert "(25 categories)" in golem(*fit, "--categorical", "all").output
+    found = golem(*fit, "--categorical", "T1*", "--numeric", "all", expect=1).output
+    assert "Use either --categorical T1,T10," in found
+    found = golem(*fit, "--categorical", "all", "--numeric", "T7", "--lambda-sparsity", "bic").output
+    assert "(1 number, 24 categories)" in found
+    assert "few distinct" not in golem(*fit, "--numeric", "T*").output
+    assert "No column matches 'Q*' (--numeric 'Q*')" in golem(*fit, "--numeric", "Q*", expect=1).output
 
 
 def test_a_refused_table_is_summarized(table, tmp_path):
@@ -108,8 +123,8 @@ def _compared(table, folder, *options):
 def test_compare_says_how_it_uses_codes(table, tmp_path):
     codes = np.arange(80) % 4
     found = _compared(pd.DataFrame({"ward": codes, "bed": codes // 2}), tmp_path, "--methods", "order")
-    assert "Warning: 2 columns contain only a few distinct whole numbers and are treated as categories" in found
-    assert "use --numeric ward,bed." in found
+    assert "2 columns contain only a few distinct whole numbers and are treated as numeric" in found
+    assert "use --categorical all." in found
     assert "DataWarning" not in found
     found = _compared(table[["size"]].assign(ward=codes), tmp_path, "--methods", "order")
     assert "Table: 80 rows, 2 columns (2 numbers)" in found

@@ -242,24 +242,6 @@ def test_levels_without_complete_rows_have_no_column():
         assert names.tolist() == gaps.dropna()["site"].tolist()
 
 
-def test_whole_numbers_are_categories_if_there_is_nothing_else():
-    codes = pd.DataFrame(np.random.default_rng(0).integers(3, size=(90, 3)), columns=list("abc"))
-    with pytest.warns(
-        DataWarning, match=r"3 columns contain only a few distinct whole numbers and are treated as categories.*floats"
-    ):
-        table = CodedTable.read(codes)
-    assert table.coding.is_discrete
-    assert (np.array(table.coding.variables[0].levels)[table.codes[:, 0]].astype(int) == codes["a"]).all()
-    for numbers in (codes.astype(float), codes.assign(d=np.arange(90.0)), codes.iloc[:20], codes.to_numpy()):
-        assert CodedTable.read(numbers).coding.is_numeric
-    with pytest.warns(DataWarning, match=r"2 columns .* categories: 'b' \(3 values\), 'c' \(3 values\)\."):
-        assert [v.is_category for v in CodedTable.read(codes.astype({"a": float})).coding.variables] == [
-            False,
-            True,
-            True,
-        ]
-
-
 @pytest.mark.parametrize(
     ("column", "message"),
     [

@@ -86,9 +86,8 @@ def test_codes_next_to_categories_and_counts_are_reported():
             "A column with two values can stay a number: once a table has categories, golem no longer uses the noise "
             "to find directions."
         )
-    # Without the counts, all columns are categories, which is what the report then says.
     (said,) = warned(Golem().fit, counts.drop(columns="visits"))
-    assert "are treated as categories: 'ward' (4 values), 'on' (2 values). " in said
+    assert "are treated as numeric: 'ward' (4 values), 'on' (2 values). " in said
 
 
 @pytest.mark.parametrize(

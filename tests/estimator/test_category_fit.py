@@ -201,12 +201,33 @@ def test_knowledge_is_obeyed():
         ({"solver": "lbfgs"}, ["kind", "dose"], "solver='lbfgs' cannot be used here: the score 'mixed'"),
         ({"noise": "ev"}, ["kind", "dose"], "has no equal noise variances"),
         ({"init": "ev"}, ["kind", "dose"], "starts from an order or a graph"),
-        ({"lambda_sparsity": "bic"}, ["kind", "sick"], "has a penalty of its own"),
     ],
 )
 def test_settings_without_a_meaning_are_refused(settings, columns, message):
     with pytest.raises(ValueError, match=message):
         Golem(**settings).fit(mixed_table(60)[columns])
+
+
+def test_independent_coins_have_hardly_any_edges():
+    rng = np.random.default_rng(0)
+    tables = [pd.DataFrame(rng.integers(2, size=(500, 20)).astype(str)).add_prefix("x") for _ in range(10)]
+    assert sum(len(Golem().fit(table).edges_) for table in tables) <= 2  # 0.05 per table are expected
+
+
+@pytest.mark.parametrize("score", ["bdeu", "discrete-bic"])
+def test_the_penalty_per_edge_can_be_chosen_for_counts(score):
+    rng = np.random.default_rng(1)
+    table = pd.DataFrame(rng.integers(2, size=(300, 12)).astype(str)).add_prefix("x")
+    table["y"] = np.where(rng.random(300) < 0.7, table["x0"], table["x1"])
+    strict, default, bic, none = (
+        Golem(score_function=score, lambda_sparsity=penalty).fit(table) for penalty in (1.0, "mbic", "bic", 0.0)
+    )
+    assert len(strict.edges_) == 0
+    assert len(strict.edges_) < len(default.edges_) <= len(bic.edges_) <= len(none.edges_)
+    assert len(bic.edges_) < len(none.edges_) or score == "bdeu"  # "bic" and 0 add nothing to a marginal likelihood
+    assert {one[:2] for one in Golem(score_function=score).fit(table).edges_} == {one[:2] for one in default.edges_}
+    as_number = Golem(score_function=score, lambda_sparsity=np.log(300) / 600 if score == "discrete-bic" else 0.0)
+    assert {one[:2] for one in as_number.fit(table).edges_} == {one[:2] for one in bic.edges_}
 
 
 @pytest.mark.parametrize("noise", ["ev", "nv"])

@@ -221,11 +221,9 @@ def _counted(case: dict[str, Any]) -> CodedTable:
     columns = {name: column["cells"] for name, column in case["columns"].items()}
     kinds = {name: column["type"] for name, column in case["columns"].items()}
     chosen, kept = case.get("categorical", []), case.get("numeric", [])
-    others = [name for name in columns if (kinds[name] in ("code", "number") and name not in chosen) or name in kept]
-    few = all(_few(columns[name]) for name in others)
     variables, rows = [], []
     for name, cells in columns.items():
-        if name in others and (not few or name in kept or kinds[name] == "number"):
+        if (kinds[name] in ("code", "number") and name not in chosen) or name in kept:
             variables.append(Variable(name))
             rows.append(cells)
             continue
@@ -236,12 +234,6 @@ def _counted(case: dict[str, Any]) -> CodedTable:
         variables.append(Variable(name, "category", tuple(levels)))
         rows.append([float("nan") if cell is None else levels.index(str(cell)) for cell in cells])
     return CodedTable(Coding(tuple(variables)), np.array(rows, dtype=float).T)
-
-
-def _few(cells: list[Any]) -> bool:
-    """Tell whether numbers count as codes in a table without other numbers."""
-    values = set(cells)
-    return 1 < len(values) <= 10 and len(cells) >= 10 * len(values) and all(value == int(value) for value in values)
 
 
 def _described(found: Any) -> Any:

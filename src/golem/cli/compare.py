@@ -174,7 +174,10 @@ def _print_comparison(comparison: Comparison, output: Path) -> None:
 
         out.print(f"\nScore: {SCORES[comparison.settings['score']]}, in units of the deviance; lower is better.")
     elif any(row.bic is not None for row in comparison.rows):
-        out.print("\nBIC: with least-squares weights and free noise variances; lower is better.")
+        out.print(
+            "\nBIC: with least-squares weights and free noise variances; lower is better. It changes if columns are "
+            "transformed."
+        )
     if comparison.estimates and comparison.truth is not None:
         out.print(
             "SHD: edges to add, remove or reverse; SHD-C: the same between equivalence classes. SID (only for DAGs): "

@@ -53,9 +53,9 @@ def fit(
         options.model(
             metavar="PENALTY",
             help="Penalty per edge: mbic, ebic, bic, or a number per row: the penalty in units of the deviance, as "
-            "--select lists it, divided by 2n for n rows (bic is log(n)/(2n)). With --solver lbfgs or "
-            "adam: weight of the l1 norm.  [default: mbic; with --solver lbfgs or adam 0.002, or 0.02 if --noise is "
-            "ev]",
+            "--select lists it, divided by 2n for n rows (bic is log(n)/(2n)). With categories, a number is per free "
+            "parameter. With --solver lbfgs or adam: weight of the l1 norm.  [default: mbic; with --solver lbfgs or "
+            "adam 0.002, or 0.02 if --noise is ev]",
         ),
     ] = None,
     select: Annotated[

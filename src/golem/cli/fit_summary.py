@@ -236,7 +236,10 @@ def _print_score(model: Golem, terms: dict[str, float | None], bic: float | None
         f"{_number(terms['sparsity'])}{cycles} (lower is better)",
     )
     if bic is not None:
-        out.print(f"BIC {bic:.1f} (least-squares weights, free noise variances; comparable across methods)")
+        out.print(
+            f"BIC {bic:.1f} (least-squares weights, free noise variances; comparable across methods, but not after a "
+            "change of the rows or a transformation of columns)"
+        )
 
 
 def _number(value: float | None) -> str:

@@ -60,15 +60,16 @@ Categorical = Annotated[
     list[str],
     data(
         metavar="COLUMNS",
-        help="Columns that are categories although they contain numbers, e.g. a,b; may be repeated. Columns of text "
-        "are categories by default.",
+        help="Columns of numbers that are categories, e.g. a,b or 'T*' or all; may be repeated. A column of text is a "
+        "category anyway. A name is stronger than a pattern: --categorical all --numeric age.",
     ),
 ]
 Numeric = Annotated[
     list[str],
     data(
         metavar="COLUMNS",
-        help="Columns that are numbers although golem would take them for categories, e.g. a,b; may be repeated.",
+        help="Columns to treat as numbers, e.g. a,b or 'T*' or all; may be repeated. Columns of numbers are numbers "
+        "anyway, but golem no longer asks whether they are codes.",
     ),
 ]
 Columns = Annotated[

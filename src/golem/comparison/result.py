@@ -44,7 +44,8 @@ class Row:
     seconds : float
         Running time.
     bic : float
-        BIC with least-squares weights and free noise variances; for an equivalence class, of one of its members.
+        BIC with least-squares weights and free noise variances; for an equivalence class, of one of its members. Not
+        comparable across tables, nor across transformed columns.
     score : float
         Of a table with categories: the score in `Comparison.settings`, the same for all methods, in units of the
         deviance.

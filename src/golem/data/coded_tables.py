@@ -11,16 +11,12 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from golem.data.checks import DataWarning
 from golem.data.coded_em import coded_moments_by_em
 from golem.data.files.batches import count_cells, different_cells
 from golem.data.levels import (
-    Counts,
-    are_few_integers,
     categories,
     dates,
     is_text,
-    note_of_codes,
     warn_of_rare_levels,
     warn_of_texts,
     without_levels,
@@ -31,15 +27,12 @@ from golem.data.table_errors import NotNumericError, UnusableColumnsError, requi
 from golem.data.table_input import are_booleans, eager_frame, is_table, rows_and_names
 from golem.data.unusable import Unusable, unusable_error
 from golem.data.unusable_variables import unusable_in_table
-from golem.data.variables import FEW_VALUES, Codes, Coding, Variable, codes_of_numbers, number_levels
+from golem.data.variables import Codes, Coding, Variable, number_levels
 from golem.runtime.names import column_names, positions
 from golem.runtime.option_words import as_categories
 from golem.runtime.progress import Counter
 from golem.runtime.types import Indices, Matrix, Vector
-from golem.runtime.user_warnings import warn_user
 
-# Rows from which a table of continuous numbers is recognized, without counting all values.
-_FIRST_ROWS = 1000
 _NUMBERS_OR_CATEGORY = (
     "convert the column to numbers, with missing values for the text. Otherwise convert it to the type 'category' "
     "to avoid this warning"
@@ -77,15 +70,14 @@ class CodedTable:
         names = column_names(frame.columns, len(frame.columns))
         columns = list(zip(names, frame.iter_columns(), strict=True))
         found, refused = _categories_of(columns)
-        numeric = {name: series for name, series in columns if name not in found and name not in refused}
+        numeric = [name for name in names if name not in found and name not in refused]
         if numeric:
             # By position, because the names of a DataFrame need not be texts.
             try:
-                values = rows_and_names(frame[:, positions(list(numeric), names)].to_native())[0]
+                values = rows_and_names(frame[:, positions(numeric, names)].to_native())[0]
             except NotNumericError as error:
                 raise error.or_categories(as_categories) from None
-            integers = [name for name, series in numeric.items() if series.dtype.is_integer()]
-            found |= _numbers(dict(zip(numeric, values.T, strict=True)), integers)
+            found |= {name: (Variable(name), column) for name, column in zip(numeric, values.T, strict=True)}
         used = [name for name in names if name not in refused]
         coding = Coding(tuple(found[name][0] for name in used))
         # Each column is contiguous, as most of what follows goes through columns.
@@ -375,21 +367,3 @@ def level_counts(coding: Coding, rows: Matrix) -> dict[str, dict[str, int]]:
             found = np.bincount(codes, minlength=len(variable.levels))
             counts[variable.name] = dict(zip(variable.levels, found.tolist(), strict=True))
     return counts
-
-
-def _numbers(columns: Mapping[str, Vector], integers: Sequence[str]) -> dict[str, tuple[Variable, Vector]]:
-    """Return columns of numbers as they are; integers as categories if all columns have few whole numbers."""
-    numbers = {name: (Variable(name), column) for name, column in columns.items()}
-    if not integers:
-        return numbers
-    if any(len(np.unique(column[:_FIRST_ROWS])) > FEW_VALUES for column in columns.values()):
-        return numbers
-    counts: dict[str, Counts] = {name: number_levels(column) for name, column in columns.items()}
-    if not all(map(are_few_integers, counts.values())):
-        return numbers
-    values = {name: len(counts[name]) for name in integers}
-    sentence = note_of_codes(values, are_categories=True, remedy="convert them to floats")
-    warn_user(sentence, DataWarning)
-    variables = categories({name: counts[name] for name in integers})
-    codes = {name: codes_of_numbers(columns[name], variable.levels) for name, variable in variables.items()}
-    return numbers | {name: (variables[name], codes[name]) for name in integers}

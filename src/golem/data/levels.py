@@ -1,7 +1,7 @@
 """Which columns are categories, and which levels they have: the rules, the errors and the warnings.
 
-Text, Booleans and categorical types are categories. Numbers are numbers, except in a table in which every column is a
-category or has few different whole numbers: these numbers are taken for codes. The user can decide otherwise.
+Text, Booleans and categorical types are categories. Numbers are numbers, whatever their values and the other columns
+are. A few whole numbers may be codes of categories or answers on a scale; a note says how to change their type.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from golem.data.checks import DataWarning
+from golem.data.column_patterns import as_patterns
 from golem.data.files.csv_format import is_number
 from golem.data.files.markers import USUAL_MARKERS
 from golem.data.table_input import eager_frame, is_table, parsed
@@ -42,6 +43,8 @@ _MOST_MARKERS = 4
 _MANY_LEVELS = 20
 # Levels with fewer rows are rare.
 _RARE = 5
+# More names and patterns are not listed in a command.
+_MANY_NAMES = 20
 # A scan of files stops at so many different texts in a column.
 MOST_LEVELS = 50_000
 _YEAR, _MONTH = r"(?:19|20)\d\d", r"(?:0?[1-9]|1[0-2])"
@@ -218,24 +221,21 @@ def _warn_of_levels(found: Mapping[str, Sequence[str]], what: str, means: str) -
         warn_user(f"{shortened(listed)} {has} levels with {what}; {means}. {remedy}", DataWarning)
 
 
-def note_of_codes(codes: Mapping[str, int], are_categories: bool, remedy: str = "") -> str:
-    """Return the sentence about columns of few whole numbers: the choice made, and how to change it.
+def note_of_codes(codes: Mapping[str, int], remedy: str = "", names: Sequence[str] = ()) -> str:
+    """Return the sentence about columns of few whole numbers, which are numbers, and how to change that.
 
-    `codes` has the number of different values per column. By default, the remedy is for tables in files.
+    `codes` has the number of different values per column. By default, the remedy is for tables in files, whose columns
+    have these names.
     """
     listed = shortened([f"{name!r} ({values} values)" for name, values in codes.items()])
-    one = len(codes) == 1
-    taken, other, option = (
-        ("a category" if one else "categories", "numbers, such as counts or answers on a scale", "numeric")
-        if are_categories
-        else ("numeric", "codes of categories", "categorical")
-    )
-    remedy = remedy or f"use {setting(option, list(codes)[:_MANY_LEVELS])}"
+    one, chosen = len(codes) == 1, as_patterns(codes, names)
+    many = "name them with categorical=[...], where T* stands for all columns that begin with T"
+    remedy = remedy or (f"use {setting('categorical', chosen)}" if len(chosen) <= _MANY_NAMES else many)
     # One indicator has the same fit as the numbers, but the score of categories uses nothing else of the noise.
-    cost = "" if are_categories or 2 not in codes.values() else f" {_TWO_VALUES}"
+    cost = f" {_TWO_VALUES}" if 2 in codes.values() and len(codes) != len(names) else ""
     return (
         f"{counted(len(codes), 'column')} {'contains' if one else 'contain'} only a few distinct whole numbers and "
-        f"{'is' if one else 'are'} treated as {taken}: {listed}. If these are {other}, {remedy}.{cost}"
+        f"{'is' if one else 'are'} treated as numeric: {listed}. If these are codes of categories, {remedy}.{cost}"
     )
 
 
@@ -251,7 +251,7 @@ def note_of_texts(counts: Mapping[str, Counts], remedy: str = "") -> str:
     listed = shortened([f"{name!r} ({quoted(list(texts), 4)} in {rows[name]})" for name, texts in found.items()])
     markers = [f"{name}={text}" for name, texts in found.items() for text in texts]
     missing = f", or use {setting('na', markers)} and missing='drop'" if len(markers) <= _MOST_MARKERS else ""
-    declared = setting("categorical", list(found)[:_MANY_LEVELS])
+    declared = setting("categorical", list(found))
     remedy = remedy or f"correct the text{missing}. Otherwise use {declared}"
     one = len(found) == 1
     return (
@@ -290,8 +290,7 @@ def warn_of_codes(table: Any, coding: Coding | None = None) -> None:
             codes |= {name: values} if _are_few(values, len(column)) else {}
     if codes:
         remedy = _OTHER_TYPES if is_table(table) else _OTHER_CONTAINER
-        sentence = note_of_codes(codes, are_categories=False, remedy=remedy)
-        warn_user(sentence, DataWarning)
+        warn_user(note_of_codes(codes, remedy), DataWarning)
 
 
 def _distinct(column: Any) -> int:

@@ -141,7 +141,8 @@ def moments_from_file(
         `?`, `.` and `-`. "age=-999" applies to the column `age` only. A number matches all cells with that value. A
         marker that matches nothing is an error.
     categorical, numeric : sequence of str
-        Columns that are categories, or numbers, where golem would decide otherwise.
+        Columns that are categories, or numbers, where golem would decide otherwise: names, patterns such as "T*", or
+        "all". A name is stronger than a pattern.
     missing : {"error", "drop", "em"}
         Treatment of missing values: an error, dropped rows, or Gaussian EM (docs/missing.md). EM needs all rows in
         memory, several times.

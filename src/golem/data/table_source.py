@@ -351,7 +351,7 @@ class TableSource:
         kept = self._kept.sample if self._kept.values is None else self._kept.values
         counts = {} if missing is None else missing.columns
         coding = table.coding or Coding.numeric(table.names)
-        return TableSummary.of(coding, rows, kept, counts, table.chosen, table.codes, table.padded)
+        return TableSummary.of(coding, rows, kept, counts, table.chosen, table.padded)
 
     def _recoded(self, rows: Matrix | None) -> Matrix | None:
         """Return coded rows with the levels of the moments, which lack those of rows with missing values."""

@@ -96,7 +96,6 @@ class TableSummary:
         values: Matrix | None,
         missing: Mapping[str, int] | None = None,
         chosen: Collection[str] = (),
-        codes: Collection[str] = (),
         padded: Collection[str] = (),
     ) -> TableSummary:
         """Summarize a table.
@@ -113,8 +112,6 @@ class TableSummary:
             Number of missing values per column, for columns that have any; by default counted in the values.
         chosen : collection of str
             Columns whose type was chosen by the user.
-        codes : collection of str
-            Columns of few whole numbers that golem takes for categories.
         padded : collection of str
             Columns of numbers with leading zeros.
 
@@ -132,7 +129,6 @@ class TableSummary:
             absent = 0 if column is None else int(np.isnan(column).sum())
             absent = absent if missing is None else missing.get(variable.name, 0)
             found = {} if column is None else _content(column, variable.levels, variable.name in chosen)
-            found |= {"may_be_codes": True} if variable.name in codes else {}
             columns.append(ColumnSummary(variable.name, variable.kind, absent, **found))  # type: ignore[arg-type]
         sampled = None if values is None or len(values) == rows else len(values)
         return cls(rows, tuple(columns), sampled, tuple(padded), tuple(chosen))
@@ -179,7 +175,7 @@ class TableSummary:
     @property
     def notes(self) -> list[str]:
         """Sentences about columns whose use may be another: codes, numbers with text, and labels of experiments."""
-        notes = self._notes_of_codes("numeric")
+        notes = self.choices
         categories = [column for column in self.columns if column.kind == "category" and column.name not in self.chosen]
         texts = note_of_texts({column.name: dict(column.levels) for column in categories})
         notes += [texts] if texts else []
@@ -198,13 +194,10 @@ class TableSummary:
 
     @property
     def choices(self) -> list[str]:
-        """Sentences about columns of few whole numbers: the type that golem chose, and how to change it."""
-        return self._notes_of_codes("numeric") + self._notes_of_codes("category")
-
-    def _notes_of_codes(self, kind: Kind) -> list[str]:
-        of_kind = [column for column in self.columns if column.may_be_codes and column.kind == kind]
-        codes = {column.name: column.values or 0 for column in of_kind if column.name not in self.padded}
-        return [note_of_codes(codes, are_categories=kind == "category")] if codes else []
+        """The sentence about columns of few whole numbers, if there are any: how to turn them into categories."""
+        found = [column for column in self.columns if column.may_be_codes and column.name not in self.padded]
+        codes = {column.name: column.values or 0 for column in found}
+        return [note_of_codes(codes, names=[column.name for column in self.columns])] if codes else []
 
 
 def _content(column: Vector, levels: Sequence[str], chosen: bool) -> dict[str, object]:

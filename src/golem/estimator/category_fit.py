@@ -30,7 +30,6 @@ from golem.solvers import LBFGS, Adam, Order, Solution
 from golem.solvers.order.local.local_scores import (
     Counts,
     GaussianBlocks,
-    NodePenalty,
     gaussian_blocks,
     loss_per_edge,
     total_cost,
@@ -231,12 +230,11 @@ def _score(name: ScoreName, moments: Moments, codes: Codes | None, sparsity: L0 
     """Return a score of a table; without sparsity, the deviance: minus twice the log-likelihood."""
     coding = moments.coding
     assert coding is not None
+    penalty = L0(0.0) if sparsity is None else sparsity
     if codes is None:
-        return gaussian_blocks([moments.covariance], [moments.n], first=coding.first, sparsity=sparsity or L0(0.0))
-    if sparsity is None:
-        nothing = np.zeros(len(coding.names))
-        return Counts(codes, coding.levels, "bic", penalty=NodePenalty(nothing, nothing))
-    return Counts(codes, coding.levels, "bdeu" if name == "bdeu" else "bic")
+        return gaussian_blocks([moments.covariance], [moments.n], first=coding.first, sparsity=penalty)
+    is_bdeu = name == "bdeu" and sparsity is not None
+    return Counts(codes, coding.levels, "bdeu" if is_bdeu else "bic", sparsity=penalty)
 
 
 def _all_codes(rows: RowSource, moments: Moments, coding: Coding) -> Codes:

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal
 
+import numpy as np
+
 from golem.data.checks import DataWarning
 from golem.data.levels import are_few_integers
 from golem.data.moments import Moments
-from golem.data.variables import Coding, number_levels
+from golem.data.variables import FEW_VALUES, Coding, number_levels
 from golem.estimator.direction_evidence import RowSource
 from golem.estimator.settings import OF_GRADIENTS
 from golem.runtime.arrays import to_numpy
@@ -26,6 +28,7 @@ ScoreChoice = Literal["auto", "gaussian", "mixed", "bdeu", "discrete-bic"]
 SCORES: tuple[ScoreChoice, ...] = ("auto", "gaussian", "mixed", "bdeu", "discrete-bic")
 # Scores that count rows, for tables in which all columns are categories.
 DISCRETE = ("bdeu", "discrete-bic")
+_FIRST_ROWS = 100
 
 
 def require_score(model: Golem, solver: Order | Adam | LBFGS) -> None:
@@ -52,8 +55,10 @@ def possible_codes(rows: RowSource, names: Sequence[str]) -> list[str] | None:
     found = rows() if callable(rows) else rows
     if found is None:
         return None
-    columns = zip(names, to_numpy(found).T, strict=True)
-    return [name for name, column in columns if are_few_integers(number_levels(column.astype(float)))]
+    columns = [(name, column.astype(float)) for name, column in zip(names, to_numpy(found).T, strict=True)]
+    # Most columns with more values have more in the first rows already, and need not be counted.
+    few = [(name, column) for name, column in columns if len(np.unique(column[:_FIRST_ROWS])) <= FEW_VALUES + 1]
+    return [name for name, column in few if are_few_integers(number_levels(column))]
 
 
 def without_categories(what: str, instead: str, codes: Sequence[str] | None, typed: bool = True) -> ValueError:
@@ -132,11 +137,8 @@ def _require_usable(model: Golem, solver: Order | Adam | LBFGS, score: str, is_c
         refused["noise"] = f"has no equal noise variances. Use noise='auto'{without}"
     if isinstance(model.init, str):
         refused["init"] = "starts from an order or a graph"
-    if score in DISCRETE:
-        if model.lambda_sparsity is not None:
-            refused["lambda_sparsity"] = "has a penalty of its own. Leave it out, or use score_function='mixed'"
-        if model.missing == "em" and not is_complete:
-            refused["missing"] = "counts complete rows. Use missing='drop', or score_function='mixed'"
+    if score in DISCRETE and model.missing == "em" and not is_complete:
+        refused["missing"] = "counts complete rows. Use missing='drop', or score_function='mixed'"
     for name, reason in refused.items():
         raise ValueError(f"{name}={shown(getattr(model, name))} cannot be used here: {about} {reason}.")
 

@@ -65,7 +65,8 @@ class Golem(NotebookDisplay, TableEstimator, GraphMatrices, Conveniences):
         not use are refused.
     lambda_sparsity : float or {"mbic", "ebic", "bic"}, optional
         The penalty per edge. Order: a criterion (see `golem.score.L0`; default "mbic"), or lambda in S(B) = L(B) +
-        lambda (number of edges). Adam and L-BFGS: the weight of ||B||_1, by default 2e-2 (ev) or 2e-3 (nv, auto).
+        lambda (number of edges); with categories, per free parameter (docs/categories.md). Adam and L-BFGS: the weight
+        of ||B||_1, by default 2e-2 (ev) or 2e-3 (nv, auto).
     lambda_dag : float, optional
         Weight of h(B) (Adam, L-BFGS), by default 5. 0 gives the -L1 variant of the paper; with `lambda_sparsity=0` as
         well, the -Plain variant.

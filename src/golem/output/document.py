@@ -342,10 +342,9 @@ def _noise(model: Golem) -> NoiseRecord:
 
 def used(model: Golem) -> dict[str, Any]:
     """Return the penalties of a fit, with the defaults filled in."""
-    if has_categories(model) and model.score_ != "mixed":
-        return {"equivalent_sample_size": 1.0} if model.score_ == "bdeu" else {"penalty": "log n per parameter"}
     if is_counted(model):
-        return {"edge_penalty": plain(model.edge_penalty_)}
+        prior = {"equivalent_sample_size": 1.0} if has_categories(model) and model.score_ == "bdeu" else {}
+        return {**prior, "edge_penalty": plain(model.edge_penalty_)}
     paper = NOISE_MODELS[model.noise]
     return {
         "lambda_sparsity": paper.lambda_sparsity if model.lambda_sparsity is None else plain(model.lambda_sparsity),

@@ -13,6 +13,8 @@ from golem.runtime.types import Array
 
 Criterion = Literal["mbic", "ebic", "bic"]
 CRITERIA: tuple[Criterion, ...] = ("mbic", "ebic", "bic")
+# Expected number of false edges among independent categories.
+_FALSE_EDGES = 0.05
 
 
 class Sparsity(Protocol):
@@ -59,6 +61,8 @@ class L0:
     - "mbic": k (log n + 2 gamma log d), the modified BIC of Bogdan et al. (2004). It is the default, because it
       stays strict for nodes with many parents.
     - a number lambda: 2 n lambda k, so that S(B) = L(B) + lambda (number of edges).
+
+    With categories, log n and 2 n lambda count once per free parameter; see also `choice_of_categories`.
 
     Parameters
     ----------
@@ -113,3 +117,21 @@ class L0:
         edges, pairs = int(parents.sum()), d * (d - 1) / 2
         choice = gammaln(pairs + 1) - gammaln(edges + 1) - gammaln(pairs - edges + 1)
         return float(edges * np.log(n) + 2 * self.gamma * choice)
+
+
+def choice_of_categories(parameters: NDArray[np.float64], n: int, d: int) -> NDArray[np.float64]:
+    """Return what "mbic" adds to log n per parameter, for edges between categories with these numbers of parameters.
+
+    A false edge gains a chi-squared deviance with so many degrees of freedom. log n per parameter is more than enough
+    if there are several parameters, but too little for one parameter and many categories. So both together are at least
+    the quantile at which all pairs of d independent categories have 0.05 false edges on average.
+
+    Examples
+    --------
+    >>> choice_of_categories(np.array([1.0, 2.0, 4.0]), n=500, d=50).round(1)
+    array([10.6,  7.8,  0.6])
+    """
+    from scipy.special import chdtri
+
+    enough = chdtri(np.maximum(parameters, 1.0), _FALSE_EDGES / max(d * (d - 1) / 2, 1.0))
+    return np.asarray(np.maximum(enough - parameters * np.log(n), 0.0))

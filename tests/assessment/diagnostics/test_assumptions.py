@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy.stats import f as f_distribution
 
-from golem import Golem
+from golem import Golem, Knowledge
 from golem.diagnostics import diagnose, edge_assumptions, edge_scatters, outlying_rows
 from golem.simulate import simulate
 
@@ -124,3 +125,18 @@ def test_scatter_plots_show_the_partial_regression():
         np.testing.assert_allclose(edge.residuals, edge.y - edge.intercept - edge.slope * edge.x)
     few = edge_scatters(model.weights_, model.adjacency_, drawn.data)
     assert all(len(edge.x) == len(edge.y) == 300 for edge in few)
+
+
+def test_curved_effects_of_whole_numbers_may_be_those_of_codes():
+    rng = np.random.default_rng(2)
+    ward, dose = rng.integers(4, size=400), rng.normal(size=400)
+    stay = np.array([0, 4, 1, 6])[ward] + dose + np.abs(dose) + rng.normal(size=400)
+    X = pd.DataFrame({"ward": ward.astype(float), "dose": dose, "stay": stay})
+    knowledge = Knowledge.named(required=[("ward", "stay"), ("dose", "stay")])
+    finding = diagnose(Golem("nv", knowledge=knowledge).fit(X), X, refit=False)["linearity"]
+    assert finding.level == "warning"
+    assert finding.remedy.startswith(
+        "If 'ward' is a code of categories, use X.astype({'ward': 'category'}). Otherwise tr"
+    )
+    X = pd.DataFrame({"answer": ward.astype(float), "stay": 2.0 * ward + dose})
+    assert diagnose(Golem("nv").fit(X), X, refit=False)["linearity"].level == "ok"

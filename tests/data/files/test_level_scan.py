@@ -5,6 +5,7 @@ import warnings
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -176,26 +177,35 @@ def test_types_can_be_chosen(tmp_path):
     assert sorted(codes) == sorted(set(table["visits"].astype(str)))
 
 
-def test_codes_alone_are_categories_and_next_to_numbers_are_numbers(tmp_path):
-    codes = pd.DataFrame(np.random.default_rng(0).integers(4, size=(90, 3)), columns=list("abc"))
-    path = written(codes, tmp_path / "a.csv")
-    with pytest.warns(
-        DataWarning, match="3 columns contain only a few distinct whole numbers and are treated as categories.*numeric="
-    ):
-        found = moments_from_file(path)
-    assert found.coding.is_discrete
-    with pytest.warns(DataWarning, match=r"2 columns .* categories: 'b' \(4 values\), 'c' \(4 values\)\."):
-        assert [v.kind for v in moments_from_file(path, numeric=["a"]).coding.variables] == [
-            "numeric",
-            *["category"] * 2,
-        ]
-    assert moments_from_file(path, numeric=["a", "b", "c"]).coding is None
-    assert moments_from_file(written(codes.assign(d=np.arange(90) / 7), path), numeric=["d"]).coding is None
-    assert moments_from_file(written(codes.assign(d=np.arange(90) / 7), path)).coding is None
-    assert moments_from_file(written(codes.assign(d=np.arange(90) + 1), path)).coding is None
-    pq.write_table(pa.Table.from_pandas(codes), tmp_path / "a.parquet")
-    with pytest.warns(DataWarning, match="treated as categories"):
-        assert moments_from_file(tmp_path / "a.parquet").coding == found.coding
+def test_the_type_of_a_column_does_not_depend_on_the_others(tmp_path):
+    rng = np.random.default_rng(0)
+    items = pd.DataFrame(rng.integers(1, 6, size=(90, 3)), columns=["T1", "T2", "T3"])
+    age, site = rng.normal(40, 9, 90), rng.choice(["u", "v"], 90)
+    for table in (items, items.assign(age=age), items.assign(site=site), items[:20], items.astype(float)):
+        table.to_parquet(tmp_path / "a.parquet")
+        files = [written(table, tmp_path / "a.csv"), tmp_path / "a.parquet"]
+        codings = [moments_from_file(file).coding for file in files]
+        codings += [CodedTable.read(convert(table)).coding for convert in (pd.DataFrame, pl.from_pandas)]
+        for coding in codings:
+            kinds = {} if coding is None else {variable.name: variable.kind for variable in coding.variables}
+            assert {kinds.get(name, "numeric") for name in items} == {"numeric"}
+            assert kinds.get("site", "category") == "category"
+    np.save(tmp_path / "a.npy", items.to_numpy())
+    assert moments_from_file(tmp_path / "a.npy").coding is None
+
+
+def test_types_can_be_chosen_for_all_columns_and_by_patterns(tmp_path):
+    items = pd.DataFrame(np.random.default_rng(0).integers(1, 6, size=(90, 3)), columns=["T1", "T2", "sum"])
+    path = written(items, tmp_path / "a.csv")
+    assert moments_from_file(path, categorical="all").coding.is_discrete
+    assert moments_from_file(path, categorical=["T*"]).coding.categories == ("T1", "T2")
+    assert moments_from_file(path, categorical=["all"], numeric=["sum"]).coding.categories == ("T1", "T2")
+    assert moments_from_file(path, numeric="all").coding is None
+    with pytest.raises(ValueError, match=r"No column matches 'Q\*' \(numeric=\['Q\*'\]\)"):
+        moments_from_file(path, numeric="Q*")
+    text = written(items.assign(site=["u", "v", "w"] * 30), tmp_path / "b.csv")
+    with pytest.raises(ValueError, match=r"Column 'site' contains text \('.*, so numeric=\['site'\] cannot be used"):
+        moments_from_file(text, numeric="all")
 
 
 def test_an_option_changes_a_single_column(tmp_path):
@@ -203,8 +213,7 @@ def test_an_option_changes_a_single_column(tmp_path):
     table = pd.DataFrame({"flag": rng.random(90) < 0.5, "ward": rng.integers(4, size=90), "site": ["u", "v", "v"] * 30})
     for path in (tmp_path / "a.csv", tmp_path / "a.parquet"):
         table.to_csv(path, index=False) if path.suffix == ".csv" else table.to_parquet(path)
-        with pytest.warns(DataWarning, match="1 column .* category: 'ward'"):
-            kinds = [v.kind for v in moments_from_file(path, numeric=["flag"]).coding.variables]
+        kinds = [v.kind for v in moments_from_file(path, numeric=["flag"], categorical=["w*"]).coding.variables]
         assert kinds == ["numeric", "category", "category"]
 
 

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy.special import gammaln
+from scipy.stats import chi2
 
 from golem.score.regression import residual_variance
 from golem.score.sparsity import L0
@@ -65,7 +66,7 @@ def test_the_penalty_counts_the_coefficients_of_every_term():
 
 
 @pytest.mark.parametrize("size", [1.0, 7.5])
-def test_bdeu_is_the_dirichlet_marginal_likelihood_with_a_prior_of_the_graph(size):
+def test_bdeu_is_the_dirichlet_marginal_likelihood_with_a_penalty_for_the_choice_of_parents(size):
     codes, levels = random_codes(150, [2, 3, 2, 4], seed=1)
     table, score = pd.DataFrame(codes), Counts(codes, levels, "bdeu", size)
     for j, parents in [(0, []), (3, [1]), (1, [0, 2, 3])]:
@@ -74,20 +75,32 @@ def test_bdeu_is_the_dirichlet_marginal_likelihood_with_a_prior_of_the_graph(siz
         q, r = np.prod(levels[parents], dtype=float), levels[j]
         value = (gammaln(size / q) - gammaln(counts.sum(axis=1) + size / q)).sum()
         value += (gammaln(counts + size / (q * r)) - gammaln(size / (q * r))).sum()
-        prior = len(parents) * np.log(1 / 3) + (3 - len(parents)) * np.log(2 / 3)  # a node has one of three parents
-        assert score.cost(j, parents) == pytest.approx(-2 * (value + prior - 3 * np.log(2 / 3)))
+        assert score.cost(j, parents) == pytest.approx(-2 * value + 2 * np.log(4) * len(parents))
+        for criterion, more in [("bic", 0.0), (0.1, 30.0 * q * (r - 1))]:
+            other = Counts(codes, levels, "bdeu", size, sparsity=L0(criterion))
+            assert other.cost(j, parents) == pytest.approx(-2 * value + more)
 
 
 def test_discrete_bic_is_the_likelihood_of_the_conditional_frequencies():
     codes, levels = random_codes(150, [2, 3, 2, 4], seed=2)
-    table, score = pd.DataFrame(codes), Counts(codes, levels, "bic")
+    table, log_n = pd.DataFrame(codes), np.log(150)
     for j, parents in [(2, []), (3, [1]), (1, [0, 2, 3])]:
         by = [table[i] for i in parents] or [pd.Series(0, table.index)]
         counts = pd.crosstab(by, table[j]).to_numpy()
         share = counts / counts.sum(axis=1, keepdims=True)
         logs = np.log(share, where=share > 0, out=np.zeros(share.shape))
         parameters = (levels[j] - 1) * np.prod(levels[parents], dtype=float)
-        assert score.cost(j, parents) == pytest.approx(-2 * (counts * logs).sum() + np.log(150) * parameters)
+        of_edges = (levels[j] - 1) * (levels[parents] - 1)
+        quantiles = chi2.isf(0.05 / 6, of_edges)  # of 6 pairs
+        choices = np.log([1, 3, 3, 1])  # of so many sets of 0, 1, 2, 3 parents
+        for criterion, penalty in {
+            "bic": log_n * parameters,
+            "mbic": log_n * parameters + np.maximum(quantiles - log_n * of_edges, 0).sum(),
+            "ebic": log_n * parameters + 2 * choices[len(parents)],
+            0.03: 2 * 150 * 0.03 * parameters,
+        }.items():
+            score = Counts(codes, levels, "bic", sparsity=L0(criterion))
+            assert score.cost(j, parents) == pytest.approx(-2 * (counts * logs).sum() + penalty)
 
 
 CODES = random_codes(40, [2, 3, 5, 4], seed=3)
@@ -95,7 +108,8 @@ TERMS = [(0,), (1,), (0, 1), (0,)]
 SCORES = {
     "gaussian": gaussian_blocks(*two_environments(), first=[0, 1, 2, 4, 6], terms=TERMS, sparsity=L0("ebic")),
     "bdeu": Counts(*CODES, "bdeu", 2.0),
-    "bic": Counts(*CODES, "bic", penalty=node_penalty(L0("mbic"), [[40.0]] * 4)),
+    "bic": Counts(*CODES, "bic"),
+    "ebic": Counts(*CODES, "bic", sparsity=L0("ebic")),
 }
 
 
@@ -109,9 +123,10 @@ def test_the_table_has_the_cost_of_every_node_and_set(score):
             assert table[number, j] == pytest.approx(score.cost(j, parents), abs=1e-6)
 
 
-def test_bdeu_and_gaussian_blocks_score_equivalent_graphs_equally():
+def test_equivalent_graphs_have_equal_scores():
     gaussian = gaussian_blocks(*two_environments(), first=[0, 1, 3, 6], sparsity=L0("bic"))
-    for score in (gaussian, SCORES["bdeu"]):
+    numbers = [Counts(*CODES, kind, sparsity=L0(0.02)) for kind in ("bic", "bdeu")]
+    for score in (gaussian, SCORES["bdeu"], SCORES["bic"], *numbers):
         forward = score.cost(0, []) + score.cost(1, [0]) + score.cost(2, [0, 1])
         assert forward == pytest.approx(score.cost(2, []) + score.cost(1, [2]) + score.cost(0, [1, 2]))
 

@@ -19,7 +19,7 @@ from golem.solvers.order.local import (
     local_search,
 )
 from golem.solvers.order.local.local_problem import LocalProblem, empty_memo, empty_values
-from golem.solvers.order.local.local_scores import Counts, NodePenalty, gaussian_blocks
+from golem.solvers.order.local.local_scores import Counts, gaussian_blocks
 from golem.solvers.order.local.local_search import search_local
 from golem.solvers.order.order_problem import OrderProblem
 from golem.solvers.solution import Status
@@ -177,8 +177,7 @@ def test_a_search_that_runs_out_of_room_for_records_finds_the_same(monkeypatch):
 
 def test_the_search_finds_the_lowest_score_that_is_known():
     drawn = simulate_table(20, 1000, "ER2", "discrete", random_state=9)
-    no_prior = NodePenalty(np.zeros(20), np.zeros(20))
-    found = search_local(Counts(drawn.rows.astype(np.int64), drawn.coding.levels, "bdeu", penalty=no_prior))
+    found = search_local(Counts(drawn.rows.astype(np.int64), drawn.coding.levels, "bdeu", sparsity=L0("bic")))
     assert found.score < 29180.42  # of many searches with other seeds; most local optima are above 29200
 
 

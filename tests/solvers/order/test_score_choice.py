@@ -9,8 +9,9 @@ import pandas as pd
 import pytest
 
 from golem.data.coded_tables import CodedTable
+from golem.score.sparsity import L0
 from golem.solvers.order.local import score_choice
-from golem.solvers.order.local.local_scores import Counts, NodePenalty
+from golem.solvers.order.local.local_scores import Counts
 from golem.solvers.order.local.score_choice import choose_category_score
 
 
@@ -43,8 +44,7 @@ def test_the_best_tree_has_the_lowest_score_of_all_forests(kind: str) -> None:
     table = a_table(3, 2, 4, 3, seed=1)
     counts, levels = score_choice._pair_counts(table.moments()), table.coding.levels
     values = score_choice._bic(counts, levels) if kind == "bic" else score_choice._bdeu(counts, levels)
-    likelihood = NodePenalty(np.zeros(4), np.zeros(4)) if kind == "bdeu" else None  # without the prior of the graph
-    expected = lowest_of_forests(Counts(table.codes, levels, kind, penalty=likelihood))  # type: ignore[arg-type]
+    expected = lowest_of_forests(Counts(table.codes, levels, kind, sparsity=L0("bic")))  # type: ignore[arg-type]
     assert score_choice._best_tree(values) == pytest.approx(expected, abs=1e-6)
 
 

@@ -10,7 +10,9 @@ import numpy as np
 from golem.assessment.diagnostics.finding import Finding
 from golem.assessment.p_values import holm
 from golem.directions.independence import dependence
-from golem.runtime.messages import shortened
+from golem.estimator.category_settings import possible_codes
+from golem.runtime.messages import quoted, shortened
+from golem.runtime.option_words import as_categories
 from golem.runtime.types import BoolMatrix, Matrix, Vector
 
 LEVEL = 0.01
@@ -107,19 +109,24 @@ def _curvature(residual: Vector, v: Vector, onto: Matrix) -> tuple[float, float]
     return max(0.0, 1 - (1 - share) * (n - 1 - k) / freedom), p_value
 
 
-def find_linearity(edges: Sequence[EdgeAssumptions], names: tuple[str, ...]) -> Finding:
-    """Find effects that are not straight lines."""
+def find_linearity(edges: Sequence[EdgeAssumptions], names: tuple[str, ...], X: Matrix) -> Finding:
+    """Find effects in these rows that are not straight lines."""
     bad = _beyond(edges, lambda edge: edge.curvature, lambda edge: edge.curvature_p, _CURVED[0])
     if not bad:
         return _fine("linearity", edges, "No edge has a visible curve.")
     texts = [f"{_text(edge, names)} ({edge.curvature:.0%})" for edge in bad]
+    remedy = "Transform these columns, e.g. by logarithms or square roots, if they are not transformed already."
+    sources = sorted({edge.source for edge in bad})
+    if codes := possible_codes(X[:, sources], [names[i] for i in sources]):
+        are = "is a code" if len(codes) == 1 else "are codes"
+        remedy = f"If {quoted(codes)} {are} of categories, use {as_categories(codes)}. Otherwise t{remedy[1:]}"
     return Finding(
         "linearity",
         "warning" if bad[0].curvature > _CURVED[1] else "note",
         f"{len(bad)} of {len(edges)} effects {'is' if len(bad) == 1 else 'are'} not linear: "
         f"{shortened(texts, 3)}. The number in brackets is the share of the remaining variance that a curve would "
         "explain.",
-        "Transform these columns, e.g. by logarithms or square roots, if they are not transformed already.",
+        remedy,
     )
 
 

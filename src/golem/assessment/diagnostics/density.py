@@ -22,13 +22,11 @@ _LARGE_SHARE = 0.3
 _FEW_ROWS_PER_PARENT = 50
 # A number so many times the penalty of "mbic" is more likely in another unit than meant.
 _HUGE_PENALTY = 10.0
-_REMEDIES = {
-    "gaussian": "Look for a sparser graph: select='stability' chooses a higher penalty per edge if the edges differ "
-    "between halves of the rows.",
-    "mixed": "Look for a sparser graph with a higher penalty per edge (lambda_sparsity=...).",
-    "bdeu": "Look for a sparser graph with score_function='discrete-bic'.",
-    "discrete-bic": "Check the edges with a bootstrap.",
-}
+_OF_NUMBERS = (
+    "Look for a sparser graph: select='stability' chooses a higher penalty per edge if the edges differ between halves "
+    "of the rows."
+)
+_WITH_CATEGORIES = "Look for a sparser graph with a higher penalty per edge (lambda_sparsity=...)."
 
 
 def find_density(model: Golem) -> Finding:
@@ -48,7 +46,7 @@ def find_density(model: Golem) -> Finding:
         "warning" if few_rows else "note",
         f"The graph is dense for {rows}: {numbers}. Dependent rows, nonlinear effects, long tails and nearly "
         "identical columns all cause many weak edges.",
-        _REMEDIES[model.score_],
+        _OF_NUMBERS if model.score_ == "gaussian" else _WITH_CATEGORIES,
     )
 
 

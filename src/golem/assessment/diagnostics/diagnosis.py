@@ -108,7 +108,7 @@ def diagnose(model: Golem, X: Any = None, *, refit: bool | None = None) -> Diagn
         findings.append(influence.find_influence(graph, rows, model.edge_penalty_, moments.names, numbers))
         findings.append(outliers.find_outliers(graph, rows, residuals, moments.names, numbers))
         edges = assumptions.edge_assumptions(graph, rows)
-        findings.append(assumptions.find_linearity(edges, moments.names))
+        findings.append(assumptions.find_linearity(edges, moments.names, rows))
         findings.append(assumptions.find_independence(edges, moments.names, model.graph_.conflicts))
         independent = findings[-1].level == "ok"
     findings += [

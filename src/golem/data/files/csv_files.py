@@ -47,7 +47,7 @@ from golem.data.files.markers import (
     Markers,
 )
 from golem.data.table_input import parsed
-from golem.data.variables import FEW_VALUES, LEADING_ZEROS
+from golem.data.variables import LEADING_ZEROS
 from golem.runtime.names import column_names
 
 _SAMPLE_BYTES, _SAMPLE_LINES, _LARGEST_SAMPLE, _SCAN_BYTES = 1 << 16, 10, 1 << 26, 1 << 24
@@ -66,8 +66,8 @@ class CsvFile:
 
     `size` is the number of bytes on disk, and `start` the byte, after decompression, where the rows begin. `na` are
     markers of missing values in addition to empty cells and the usual words. A first column without a name, which is a
-    saved row index or R's row names, gets the name that pandas gives it. `text`, `codes` and `padded` are the columns
-    that have text, few different whole numbers, and numbers with leading zeros in the first lines.
+    saved row index or R's row names, gets the name that pandas gives it. `text` and `padded` are the columns that have
+    text, and numbers with leading zeros, in the first lines.
     """
 
     path: Path
@@ -79,7 +79,6 @@ class CsvFile:
     is_compressed: bool
     na: Markers = NO_MARKERS
     text: frozenset[int] = frozenset()
-    codes: frozenset[int] = frozenset()
     padded: frozenset[int] = frozenset()
     has_types = False
 
@@ -128,16 +127,11 @@ class CsvFile:
         return opened._with_padded([line.decode(form.encoding, "replace") for line in with_zeros])
 
     def _with_types(self, lines: list[str]) -> CsvFile:
-        """Return the file with the types of the columns in some of its lines."""
+        """Return the file with the columns that have text in some of its lines."""
         rows = [fields for line in lines if len(fields := split_line(line, self.form.separator)) >= len(self.names)]
-        text, codes = set(), set()
-        for j, cells in enumerate(map(set, itertools.islice(zip(*rows, strict=False), len(self.names)))):
-            numbers = [self.number(cell, self.names[j]) for cell in cells]
-            if None in numbers:
-                text.add(j)
-            elif len(numbers) <= FEW_VALUES and all(x is None or x != x or x.is_integer() for x in numbers):
-                codes.add(j)
-        return dataclasses.replace(self, text=frozenset(text), codes=frozenset(codes))
+        columns = enumerate(map(set, itertools.islice(zip(*rows, strict=False), len(self.names))))
+        text = {j for j, cells in columns if None in [self.number(cell, self.names[j]) for cell in cells]}
+        return dataclasses.replace(self, text=frozenset(text))
 
     def _with_padded(self, lines: list[str]) -> CsvFile:
         """Return the file with the columns of whole numbers that have leading zeros in some of its lines."""
@@ -151,10 +145,6 @@ class CsvFile:
     def texts(self, columns: Sequence[int]) -> frozenset[int]:
         """Return the columns with text in the first lines; there may be more below them."""
         return self.text.intersection(columns)
-
-    def may_be_codes(self, columns: Sequence[int]) -> bool:
-        """Return whether all of these columns have few different whole numbers in the first lines."""
-        return self.codes.issuperset(columns)
 
     def number(self, cell: str, name: str) -> float | None:
         """Return the number in a cell of a column, NaN if it is missing, or None if it is text."""

@@ -15,30 +15,20 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import TypeVar
 
-from golem.data.checks import DataWarning
 from golem.data.files.batches import naming
 from golem.data.files.streaming import Task, plan
 from golem.data.files.table_files import TableFile, TableFiles
-from golem.data.levels import (
-    MOST_LEVELS,
-    are_few_integers,
-    categories,
-    identifiers,
-    is_text,
-    note_of_codes,
-)
+from golem.data.levels import MOST_LEVELS, categories, identifiers, is_text
 from golem.data.table_errors import NotNumericError
 from golem.data.unusable import unusable_error
-from golem.data.variables import FEW_VALUES, LEADING_ZEROS, Coding, Variable
+from golem.data.variables import LEADING_ZEROS, Coding, Variable
 from golem.runtime.machine import available_cores
 from golem.runtime.option_words import setting
-from golem.runtime.user_warnings import warn_user
 
 Result = TypeVar("Result")
 # The text of a cell, and the name of the number in it, "" if it is missing, None if it is text.
 Cell = tuple[str, str | None]
 _MOST_THREADS = 8
-_PROBED = 20
 
 
 def reading_categories(table: TableFiles, read: Callable[[TableFiles], Result]) -> tuple[TableFiles, Result]:
@@ -71,23 +61,9 @@ def _names(table: TableFiles, columns: tuple[int, ...], some: Collection[int]) -
 
 def with_types(table: TableFiles, text: Collection[str]) -> TableFiles:
     """Return the table with the types of its columns, given those that have text."""
-    table = replace(table, text=frozenset(text), coding=None, codes=frozenset())
+    table = replace(table, text=frozenset(text), coding=None)
     wanted = table.categorical.union(text) - table.numeric
-    # An option changes a single column: in the rule, numbers by choice count as numbers, or as text if they are text.
-    others = [name for name in table.names if name not in wanted and name not in text]
-    places = {name: k for k, name in enumerate(table.names)}
-    may_be_codes = not table.numeric.issuperset(others)
-    for file, columns in _files(table) if may_be_codes else ():
-        with naming(file.path):
-            may_be_codes = may_be_codes and file.may_be_codes([columns[places[name]] for name in others])
-    may_be_codes = may_be_codes and _seem_codes(table, others)
-    if not wanted and not may_be_codes:
-        return table
-    return _scanned(table, wanted, others if may_be_codes else ())
-
-
-class _NotCodesError(Exception):
-    """A column that might have been codes has text, or too many different numbers."""
+    return _scanned(table, wanted) if wanted else table
 
 
 class _Cells:
@@ -96,9 +72,8 @@ class _Cells:
     A cell has its text and, if it is a number, the name of that number; "" if it is missing.
     """
 
-    def __init__(self, names: Sequence[str], codes: Collection[str]) -> None:
+    def __init__(self, names: Sequence[str]) -> None:
         self.counts: dict[str, Counter[Cell]] = {name: Counter() for name in names}
-        self._codes = codes
         self._lock, self.stopped = threading.Lock(), threading.Event()
 
     def count(self, task: Task) -> None:
@@ -116,11 +91,7 @@ class _Cells:
     def _add(self, name: str, found: Mapping[Cell, int]) -> None:
         counts = self.counts[name]
         counts.update(found)
-        if name in self._codes:
-            numbers = {number for _, number in counts if number != ""}
-            if len(numbers) > FEW_VALUES or None in numbers:
-                raise _NotCodesError
-        elif len(counts) > MOST_LEVELS:
+        if len(counts) > MOST_LEVELS:
             raise unusable_error([identifiers(name, {cell: n for (cell, _), n in counts.items()}, None)])
 
     def numbers(self, name: str) -> dict[str, int]:
@@ -154,22 +125,9 @@ def _tasks(table: TableFiles) -> list[Task]:
     return plan(replace(table, coding=Coding(tuple(Variable(name, "category") for name in table.names))))
 
 
-def _seem_codes(table: TableFiles, names: Sequence[str]) -> bool:
-    """Return whether some columns may be codes, by the first batch: a wide table of counts is recognized fast."""
-    some = names[:: len(names) // _PROBED + 1]
-    cells = _Cells(some, some)
-    cells.stopped.set()
-    try:
-        for task in _tasks(table)[:1]:
-            cells.count(task)
-    except _NotCodesError:
-        return False
-    return True
-
-
-def _count(table: TableFiles, names: Sequence[str], codes: Collection[str]) -> _Cells:
+def _count(table: TableFiles, names: Sequence[str]) -> _Cells:
     """Count the cells of columns in all files."""
-    cells, tasks = _Cells(names, codes), _tasks(table)
+    cells, tasks = _Cells(names), _tasks(table)
     with ThreadPoolExecutor(max(1, min(available_cores(), len(tasks), _MOST_THREADS))) as pool:
         try:
             for _ in pool.map(cells.count, tasks):
@@ -180,25 +138,14 @@ def _count(table: TableFiles, names: Sequence[str], codes: Collection[str]) -> _
     return cells
 
 
-def _scanned(table: TableFiles, text: Collection[str], codes: Collection[str]) -> TableFiles:
-    """Decide the types of columns with text and of those that may be codes, in one pass."""
-    names = [name for name in table.names if name in text or name in codes]
-    try:
-        cells = _count(table, names, codes)
-    except _NotCodesError:
-        return _scanned(table, text, ()) if text else table
+def _scanned(table: TableFiles, text: Collection[str]) -> TableFiles:
+    """Find the types of columns with text, or of those that are categories by choice, in one pass."""
+    cells = _count(table, [name for name in table.names if name in text])
     declared = [_names(table, columns, file.texts(columns)) for file, columns in _files(table) if file.has_types]
     sure = table.categorical.union(*declared)
-    found = {name: cells.levels(name, name in sure) for name in names if name in text}
+    found = {name: cells.levels(name, name in sure) for name in cells.counts}
     counts = {name: levels for name, levels in found.items() if levels is not None}
     with naming(table.files[0].path):
         variables = categories(counts, table.categorical)
-    numbers = {name: cells.numbers(name) for name in codes}
-    if len(counts) == len(found) and codes and all(map(are_few_integers, numbers.values())):
-        taken = {name: levels for name, levels in numbers.items() if name not in table.numeric}
-        sentence = note_of_codes({name: len(levels) for name, levels in taken.items()}, are_categories=True)
-        warn_user(sentence, DataWarning)
-        variables |= categories(taken)
-        table = replace(table, codes=frozenset(taken))
     coding = Coding(tuple(variables.get(name, Variable(name)) for name in table.names))
     return replace(table, coding=None if coding.is_numeric else coding)

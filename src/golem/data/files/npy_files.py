@@ -105,10 +105,6 @@ class NpyFile:
             return "" if cell in self.na.of_column(name) else None
         return self.na.number_name(float(cell), name)
 
-    def may_be_codes(self, columns: Sequence[int]) -> bool:
-        """Return False: arrays hold numbers."""
-        return False
-
     def cells(self, piece: Piece, columns: Sequence[int]) -> Iterator[list[dict[str, int]]]:
         """Count the values of columns, as texts."""
         for begin, end, array in self._blocks(piece, len(columns)):

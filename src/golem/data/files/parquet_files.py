@@ -138,14 +138,6 @@ class ParquetFile:
         number = None if self.names.index(name) in self._texts else parsed(cell)
         return None if number is None else self.na.number_name(number, name)
 
-    def may_be_codes(self, columns: Sequence[int]) -> bool:
-        """Return whether all of these columns are of integer types."""
-        import pyarrow as pa
-
-        with _opened(self.path) as file:
-            schema = file.schema_arrow
-            return all(pa.types.is_integer(schema.field(j).type) for j in columns)
-
     def cells(self, piece: Piece, columns: Sequence[int]) -> Iterator[list[dict[str, int]]]:
         """Count the values of columns, as texts."""
         import pyarrow as pa

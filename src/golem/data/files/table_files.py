@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from golem.data.checks import DataWarning
+from golem.data.column_patterns import column_types
 from golem.data.files.batches import naming
 from golem.data.files.csv_files import SAVED_INDEX, CsvFile
 from golem.data.files.markers import NO_MARKERS, Markers
@@ -22,7 +23,6 @@ from golem.data.files.standard_input import source_name
 from golem.data.variables import Coding
 from golem.runtime.messages import counted, quoted, suggestion
 from golem.runtime.names import column_names
-from golem.runtime.option_words import setting
 from golem.runtime.user_warnings import warn_user
 
 # Results of `golem fit` and `golem compare`, possibly written into the folder of the data.
@@ -56,8 +56,6 @@ class TableFiles:
         Columns in which text was found; None before the files were asked.
     coding : Coding, optional
         The variables, if some of them are categories.
-    codes : frozenset of str
-        Columns of few whole numbers that golem takes for categories.
     labels : tuple of str
         The environments that the rows come from, if there are several.
     environments : tuple of int
@@ -84,7 +82,6 @@ class TableFiles:
     numeric: frozenset[str] = frozenset()
     text: frozenset[str] | None = None
     coding: Coding | None = None
-    codes: frozenset[str] = frozenset()
     labels: tuple[str, ...] = ()
     environments: tuple[int, ...] = ()
     targets_source: str = "targets"
@@ -164,8 +161,7 @@ class TableFiles:
                     names = _chosen(file, columns, unused)
                 positions.append(tuple(map({name: j for j, name in enumerate(file.names)}.__getitem__, names)))
                 files.append(file)
-        types = (frozenset(listed(categorical)), frozenset(listed(numeric)))
-        _require_types(*types, names)
+        types = column_types(listed(categorical), listed(numeric), names)
         return cls(tuple(files), names, tuple(positions), Markers.of(na, files[0].names), *types)
 
 
@@ -176,17 +172,6 @@ def listed(items: Any) -> list[Any]:
     if hasattr(items, "shape"):
         raise ValueError(f"Expected names or paths; got a {type(items).__name__} of shape {items.shape}.")
     return list(items)
-
-
-def _require_types(categorical: frozenset[str], numeric: frozenset[str], names: Sequence[str]) -> None:
-    """Raise a ValueError if a type is chosen for a column that does not exist, or two for the same column."""
-    for option, chosen in (("categorical", categorical), ("numeric", numeric)):
-        if unknown := sorted(chosen.difference(names)):
-            hint = suggestion(unknown[0], names, "columns")
-            given = setting(option, unknown)
-            raise ValueError(f"There is no column {quoted(unknown)} among those used ({given}). {hint}")
-    if both := sorted(categorical & numeric):
-        raise ValueError(f"Use either {setting('categorical', both)} or {setting('numeric', both)}, not both.")
 
 
 def find_files(paths: Paths) -> list[Path]:

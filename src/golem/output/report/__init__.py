@@ -18,6 +18,7 @@ from golem.assessment.diagnostics.edge_scatter import EdgeScatter, model_scatter
 from golem.data.coded_tables import CodedTable
 from golem.data.table_input import eager_frame, is_table
 from golem.data.table_summary import TableSummary
+from golem.estimator.category_settings import DISCRETE
 from golem.graphs.graph_document import GraphDocument
 from golem.graphs.named_graph import NamedGraph
 from golem.output.document import SCORES, Supplement, describe
@@ -146,6 +147,8 @@ def report_document(
 def _first_penalty(document: GraphDocument) -> float | None:
     """Return the penalty of the first parent of a node, in units of the deviance; None if edges are not counted."""
     edge, n, d = (document.used or {}).get("edge_penalty"), document.n or 0, len(document.names)
+    if document.score in DISCRETE:  # depends on the numbers of levels
+        return None
     if not isinstance(edge, Mapping) or edge.get("criterion") not in CRITERIA or d < 2 or not 1 < n < 2**53:
         return None
     gamma = edge.get("gamma", 1.0)

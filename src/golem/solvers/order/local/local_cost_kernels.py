@@ -18,6 +18,7 @@ from golem.solvers.order.local.local_kernel_arrays import (
     COSTS,
     FIRST_COVARIANCE,
     GAUSSIAN,
+    GROUP,
     KIND,
     LIMIT,
     NODE,
@@ -148,11 +149,13 @@ def evaluate(
     """
     first, m, costs = candidates.first[j], candidates.first[j + 1] - candidates.first[j], work.vectors[COSTS]
     kind, width, weight = problem.kind, problem.nodes[WIDTH], problem.values[PER_COEFFICIENT, j]
-    size, number = 0.0, 0.0 if kind == GAUSSIAN else 1.0
+    size, number, edges = 0.0, 0.0 if kind == GAUSSIAN else 1.0, 0.0
+    group, by_groups = problem.nodes[GROUP], problem.by_groups[problem.nodes[GROUP, j]]
     for i in range(k):
         u = candidates.slots[NODE, first + P[i]]
         size += problem.values[SIZE, u]
         number = number + width[u] if kind == GAUSSIAN else number * width[u]
+        edges += by_groups[group[u]]
     weight *= width[j] if kind == GAUSSIAN else width[j] - 1
     for c in range(m):
         u = candidates.slots[NODE, first + c]
@@ -160,11 +163,11 @@ def evaluate(
         fits = size + problem.values[SIZE, u] <= problem.values[LIMIT, j]
         if more and fits and candidates.slots[KIND, first + c] & ALLOWED:
             total = number + width[u] if kind == GAUSSIAN else number * width[u]
-            costs[c] = weight * total + problem.values[BY_PARENTS, k + 1]
+            costs[c] = weight * total + problem.values[BY_PARENTS, k + 1] + edges + by_groups[group[u]]
     for i in range(k):
         costs[P[i]] = np.inf
     if kind == GAUSSIAN:
         fit = gaussian_costs(problem, candidates, work, j, P, k)
     else:
         fit = count_costs(problem, candidates, memo, work, j, P, k)
-    return fit + weight * number + problem.values[BY_PARENTS, k]
+    return fit + weight * number + problem.values[BY_PARENTS, k] + edges

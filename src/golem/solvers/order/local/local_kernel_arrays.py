@@ -20,8 +20,8 @@ ALONE: Any = np.bool_(False)
 # Kinds of scores.
 GAUSSIAN, BDEU, BIC = 0, 1, 2
 # Rows of `Problem.nodes`: columns or levels, the first of a node's own columns in its block (or of its levels), the
-# size of the block.
-WIDTH, OWN, STRIDE = 0, 1, 2
+# size of the block, the group in `Problem.by_groups`.
+WIDTH, OWN, STRIDE, GROUP = 0, 1, 2, 3
 # Rows of `Problem.values`.
 PER_COEFFICIENT, SIZE, LIMIT, BY_PARENTS = 0, 1, 2, 3
 # Rows of `Candidates.slots`, and bits of its kinds.
@@ -51,6 +51,8 @@ class Problem(NamedTuple):
     kind: int
     nodes: Any
     values: Any
+    # The penalty per edge between nodes of two groups.
+    by_groups: Any
     # Gaussian: the terms of node j are term_first[j], ..., the block of each begins at its corner of `blocks`.
     term_first: Any
     corner: Any

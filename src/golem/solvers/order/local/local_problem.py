@@ -185,7 +185,7 @@ class LocalProblem:
                 blocks.append(score.matrices[t][np.ix_(columns, columns)].ravel())
                 corner.append(end)
                 end += len(columns) ** 2
-        nodes = np.stack([width, np.zeros_like(width), stride])
+        nodes = np.stack([width, np.zeros_like(width), stride, score.penalty.groups])
         arrays = self.arrays._replace(nodes=nodes, corner=np.array(corner), blocks=np.concatenate(blocks))
         return arrays, start
 
@@ -267,8 +267,7 @@ def choose_parents(
 
 def _values(score: GaussianBlocks | Counts, limits: Vector) -> NDArray[np.float64]:
     """Return the penalties, sizes and limits of the nodes."""
-    penalty = score.penalty if isinstance(score, GaussianBlocks) else score.node_penalty
-    return np.stack([penalty.per_coefficient, score.sizes, limits, penalty.by_parents])
+    return np.stack([score.penalty.per_coefficient, score.sizes, limits, score.penalty.by_parents])
 
 
 def _gaussian_arrays(score: GaussianBlocks, limits: Vector) -> kernels.Problem:
@@ -277,8 +276,9 @@ def _gaussian_arrays(score: GaussianBlocks, limits: Vector) -> kernels.Problem:
     used = np.concatenate([np.array(own, dtype=np.int64) for own in score.terms])
     return kernels.Problem(
         kind=kernels.GAUSSIAN,
-        nodes=np.stack([width, score.first[:-1], np.full_like(width, p)]),
+        nodes=np.stack([width, score.first[:-1], np.full_like(width, p), score.penalty.groups]),
         values=_values(score, limits),
+        by_groups=score.penalty.by_groups,
         term_first=np.append(0, np.cumsum([len(own) for own in score.terms])),
         corner=used * p * p,
         rows=score.rows[used],
@@ -299,8 +299,9 @@ def _count_arrays(score: Counts, limits: Vector) -> kernels.Problem:
     columns = np.ascontiguousarray(codes.T, dtype=np.uint32)
     return kernels.Problem(
         kind=kernels.BDEU if score.kind == "bdeu" else kernels.BIC,
-        nodes=np.stack([levels, np.cumsum(levels) - levels, np.zeros_like(levels)]),
+        nodes=np.stack([levels, np.cumsum(levels) - levels, np.zeros_like(levels), score.penalty.groups]),
         values=_values(score, limits),
+        by_groups=score.penalty.by_groups,
         term_first=np.zeros(0, dtype=np.int64),
         corner=np.zeros(0, dtype=np.int64),
         rows=np.zeros(0),

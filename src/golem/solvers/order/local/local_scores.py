@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 from golem.data.checks import most_parents
 from golem.graphs.edges import Edges
 from golem.runtime.types import BoolMatrix, Indices, Matrix, Vector
-from golem.score.sparsity import L0
+from golem.score.sparsity import L0, choice_of_categories
 from golem.solvers.order.local.local_kernel_arrays import COLLINEAR
 
 _STACK_NUMBERS = 1 << 22
@@ -27,25 +27,42 @@ _STACK_NUMBERS = 1 << 22
 
 @dataclass(frozen=True, eq=False)
 class NodePenalty:
-    """The penalty of node j with parents P: `per_coefficient[j]` times their coefficients, plus `by_parents[|P|]`."""
+    """The penalty of node j with parents P.
+
+    It is `per_coefficient[j]` times their coefficients, plus `by_parents[|P|]`, plus `by_groups` of the groups of i and
+    j for every parent i.
+    """
 
     per_coefficient: Vector  # (d,)
     by_parents: Vector  # (d,), for 0, 1, ..., d - 1 parents
+    groups: Indices  # (d,), from 0
+    by_groups: Matrix  # symmetric, so that members of an equivalence class have equal penalties
+
+    def of_edges(self, j: int, parents: Sequence[int]) -> float:
+        """Return the part that does not depend on the number of coefficients."""
+        return float(self.by_parents[len(parents)] + self.by_groups[self.groups[j], self.groups[list(parents)]].sum())
+
+    def of_edge_sets(self, members: BoolMatrix) -> Matrix:
+        """Return the same for all nodes and sets of parents, given as rows."""
+        number = np.minimum(members.sum(axis=1), len(self.groups) - 1)  # sets of all nodes are not used
+        return np.asarray(self.by_parents[number][:, None] + members @ self.by_groups[self.groups][:, self.groups])
 
 
 def node_penalty(sparsity: L0, rows: Sequence[Sequence[float]]) -> NodePenalty:
     """Return the penalty of nodes whose coefficients are estimated from these numbers of rows, once from each.
 
     Node j has log n per coefficient for every n in `rows[j]`. What "mbic" and "ebic" add for the choice among the nodes
-    is added once per parent. A number lambda is 2 n lambda per coefficient.
+    is added once per parent. A number lambda is 2 n lambda per coefficient. The coefficients of a category are the free
+    parameters of its conditional distributions.
     """
     d = len(rows)
+    one_group = np.zeros(d, dtype=np.intp), np.zeros((1, 1))
     if not isinstance(sparsity.criterion, str):
         weight = 2.0 * sparsity.criterion
-        return NodePenalty(np.array([weight * sum(own) for own in rows]), np.zeros(d))
+        return NodePenalty(np.array([weight * sum(own) for own in rows]), np.zeros(d), *one_group)
     per_coefficient = np.array([np.log(np.maximum(own, 1.0)).sum() for own in map(np.array, rows)])
     # With n = 1, only the part that does not depend on n is left.
-    return NodePenalty(per_coefficient, sparsity.penalties(1, d))
+    return NodePenalty(per_coefficient, sparsity.penalties(1, d), *one_group)
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,7 +135,7 @@ class GaussianBlocks:
         """Return the cost of node j with these parents."""
         parents = sorted(parents)
         P, J = self.columns(parents), self.columns([j])
-        total = self.constants[j] + self.penalty.by_parents[len(parents)]
+        total = self.constants[j] + self.penalty.of_edges(j, parents)
         for t in self.terms[j]:
             R = self.block(t, np.concatenate([P, J]))
             total += self.rows[t] * np.log(_residual_variances(R[None], len(J))).sum()
@@ -135,7 +152,7 @@ class GaussianBlocks:
         """Return the cost of all nodes with all sets of parents."""
         width = members @ self.sizes
         table = self.penalty.per_coefficient * self.sizes * width[:, None] + self.constants
-        table += self.penalty.by_parents[np.minimum(members.sum(axis=1), self.d - 1)][:, None]
+        table += self.penalty.of_edge_sets(members)
         for j, own in enumerate(self.terms):
             for t in own:
                 table[:, j] += self.rows[t] * self._logdets(t, j, members)
@@ -189,10 +206,11 @@ def gaussian_blocks(
 class Counts:
     """Categories, scored by how often their levels occur together.
 
-    - "bdeu": minus twice the log of the marginal likelihood under a uniform Dirichlet prior (Heckerman et al. 1995) and
-      of a prior of the graph, in which every node has one parent on average. Without the latter, BDeu adds edges where
-      probabilities are close to 0 or 1.
-    - "bic": minus twice the log-likelihood plus log n per parameter.
+    - "bdeu": minus twice the log of the marginal likelihood under a uniform Dirichlet prior (Heckerman et al. 1995).
+    - "bic": minus twice the log-likelihood.
+
+    Both have a penalty: see `node_penalty`, and `choice_of_categories` for "mbic". A marginal likelihood contains log n
+    per parameter already, so that of "mbic", "ebic" and "bic" only the choice among the nodes is left for "bdeu".
 
     Parameters
     ----------
@@ -204,9 +222,8 @@ class Counts:
         The score.
     equivalent_sample_size : float
         Rows that the prior of "bdeu" is worth.
-    penalty : NodePenalty, optional
-        Penalty per parameter of the conditional distributions and by the number of parents. Default: log n per
-        parameter for "bic", 2 log(d - 2) per parent for "bdeu": minus twice the log odds of an edge.
+    sparsity : L0
+        The penalty.
 
     Examples
     --------
@@ -220,7 +237,7 @@ class Counts:
     levels: NDArray[np.integer]
     kind: Literal["bdeu", "bic"] = "bdeu"
     equivalent_sample_size: float = 1.0
-    penalty: NodePenalty | None = None
+    sparsity: L0 = field(default_factory=L0)
 
     @property
     def d(self) -> int:
@@ -238,14 +255,16 @@ class Counts:
         return np.full(self.d, np.log(max(len(self.codes), 2)) + 1e-9)
 
     @functools.cached_property
-    def node_penalty(self) -> NodePenalty:
-        """The penalty that is used."""
-        if self.penalty is not None:
-            return self.penalty
-        if self.kind == "bic":
-            return NodePenalty(np.full(self.d, np.log(max(len(self.codes), 1))), np.zeros(self.d))
-        # An edge has the probability 1 / (d - 1).
-        return NodePenalty(np.zeros(self.d), 2.0 * np.log(max(self.d - 2, 1)) * np.arange(self.d))
+    def penalty(self) -> NodePenalty:
+        """The penalty of every node."""
+        n, d = self.codes.shape
+        is_name = isinstance(self.sparsity.criterion, str)
+        penalty = node_penalty(self.sparsity, [[1.0 if is_name and self.kind == "bdeu" else n]] * d)
+        if self.kind == "bdeu" or self.sparsity.criterion != "mbic":
+            return penalty
+        levels, groups = np.unique(self.levels, return_inverse=True)
+        more = choice_of_categories(np.outer(levels - 1.0, levels - 1.0), max(n, 1), d)
+        return replace(penalty, by_parents=np.zeros(d), groups=groups, by_groups=self.sparsity.gamma * more)
 
     def cost(self, j: int, parents: Iterable[int]) -> float:
         """Return the cost of node j with these parents."""
@@ -257,9 +276,8 @@ class Counts:
         inside[j] = True
         both = _add_node(combination, self.codes[:, j], int(self.levels[j]))
         difference = self._set_value(np.bincount(both), inside) - without
-        penalty = self.node_penalty
         parameters = (self.levels[j] - 1) * np.prod(self.levels[parents], dtype=float)
-        return float(difference + penalty.per_coefficient[j] * parameters + penalty.by_parents[len(parents)])
+        return float(difference + self.penalty.per_coefficient[j] * parameters + self.penalty.of_edges(j, parents))
 
     @property
     def table_seconds(self) -> float:
@@ -275,8 +293,8 @@ class Counts:
         for number, combination in _all_combinations(self.codes[which], self.levels):
             values[number] = self._set_value(np.bincount(combination, weights=repeats), members[number])
         parameters = np.exp(members @ self.sizes)[:, None] * (self.levels - 1)
-        table = values[sets[:, None] | bits] - values[:, None] + self.node_penalty.per_coefficient * parameters
-        return np.asarray(table + self.node_penalty.by_parents[np.minimum(members.sum(axis=1), self.d - 1)][:, None])
+        table = values[sets[:, None] | bits] - values[:, None] + self.penalty.per_coefficient * parameters
+        return np.asarray(table + self.penalty.of_edge_sets(members))
 
     def _set_value(self, cells: NDArray[Any], inside: NDArray[np.bool_]) -> float:
         """Return F(Q), minus twice the log-likelihood or log marginal likelihood of a table of the nodes in Q."""

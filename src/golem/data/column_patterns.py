@@ -1,0 +1,94 @@
+"""Columns chosen by names, by patterns such as `T*`, or by the word `all`, and patterns that describe some columns."""
+
+from __future__ import annotations
+
+import bisect
+import re
+from collections.abc import Collection, Sequence
+
+from golem.runtime.messages import quoted, suggestion
+from golem.runtime.option_words import setting
+
+_ALL = "all"
+_WILDCARD = re.compile(r"[*?]")
+# So many columns are listed by name.
+_FEW = 5
+
+
+def column_types(
+    categorical: Sequence[str], numeric: Sequence[str], names: Sequence[str]
+) -> tuple[frozenset[str], frozenset[str]]:
+    """Return the columns that are categories and numbers by choice.
+
+    A column given by its name is not among those that a pattern of the other kind matches.
+
+    Raises
+    ------
+    ValueError
+        If a name or a pattern matches no column, or if both choices have the same column.
+
+    Examples
+    --------
+    >>> chosen = column_types(["all"], ["age"], ["age", "T1", "T2"])
+    >>> sorted(chosen[0]), sorted(chosen[1])
+    (['T1', 'T2'], ['age'])
+    """
+    named, found, known = [set(categorical), set(numeric)], [], set(names)
+    for k, (option, given) in enumerate((("categorical", categorical), ("numeric", numeric))):
+        own = {name for one in given for name in ([one] if one in known else _matching(one, option, names))}
+        found.append(frozenset(own - (named[1 - k] - named[k])))
+    if both := sorted(found[0] & found[1]):
+        raise ValueError(f"Use either {setting('categorical', both)} or {setting('numeric', both)}, not both.")
+    return found[0], found[1]
+
+
+def _matching(given: str, option: str, names: Sequence[str]) -> list[str]:
+    """Return the columns that match a pattern, which is not the name of a column."""
+    if given == _ALL:
+        return list(names)
+    is_pattern = isinstance(given, str) and _WILDCARD.search(given)
+    if is_pattern and (found := [name for name in names if _regex(given).fullmatch(name)]):
+        return found
+    what = f"No column matches {given!r}" if is_pattern else f"There is no column {quoted([given])} among those used"
+    raise ValueError(f"{what} ({setting(option, [given])}). {suggestion(given, names, 'columns')}")
+
+
+def _regex(pattern: str) -> re.Pattern[str]:
+    """Return a pattern as a regular expression; brackets are letters, because names of columns contain units."""
+    return re.compile(re.escape(pattern).replace(r"\*", ".*").replace(r"\?", "."), re.DOTALL)
+
+
+def as_patterns(chosen: Collection[str], names: Sequence[str]) -> list[str]:
+    """Return names and patterns that match the chosen columns and no others; a few columns keep their names.
+
+    Examples
+    --------
+    >>> items = [f"T{k}" for k in range(1, 41)]
+    >>> as_patterns([*items, "sex"], ["age", "sex", *items])
+    ['T*', 'sex']
+    >>> as_patterns(items, items)
+    ['all']
+    """
+    if len(chosen) == len(names) and _ALL not in names:
+        return [_ALL]
+    if len(chosen) <= _FEW:
+        return [name for name in names if name in chosen]
+    found: list[str] = []
+    left, others, k = sorted(chosen), sorted(set(names).difference(chosen)), 0
+    while k < len(left):
+        name, end = left[k], k + 1
+        begins = (name[:length] for length in range(1, len(name) + 1))
+        begin = next((text for text in begins if not _begins_one(text, others)), None)
+        while begin is not None and end < len(left) and left[end].startswith(begin):
+            end += 1
+        pattern = f"{begin}*"
+        is_pattern = end - k > 1 and not _WILDCARD.search(str(begin)) and pattern not in names
+        found.append(pattern if is_pattern else name)
+        k = end if is_pattern else k + 1
+    return found
+
+
+def _begins_one(text: str, names: Sequence[str]) -> bool:
+    """Return whether one of some sorted names begins with a text."""
+    k = bisect.bisect_left(names, text)
+    return k < len(names) and names[k].startswith(text)
