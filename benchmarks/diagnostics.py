@@ -29,7 +29,8 @@ from golem.simulate import simulate
 Rows = np.ndarray
 CHECKED = (
     "units", "equal-variances", "directions", "rows", "conditioning", "near-duplicates", "deterministic",
-    "near-constant", "normal-residuals", "influential-rows", "outliers", "linearity", "independence",
+    "near-constant", "normal-residuals", "influential-rows", "outliers", "linearity", "independence", "dependent-rows",
+    "odd-values",
 )  # fmt: skip
 CLEAN = {
     "equal variances": {"noise": "gaussian-ev"},
@@ -90,6 +91,26 @@ def with_long_tail(X: Rows, rng: np.random.Generator) -> Rows:
     return np.column_stack([X, np.exp(rng.normal(size=len(X)))])
 
 
+def as_series(X: Rows, rng: np.random.Generator) -> Rows:
+    """Let every row depend on the one before it, with autocorrelation 0.7."""
+    for t in range(1, len(X)):
+        X[t] = 0.7 * X[t - 1] + 0.71 * X[t]
+    return X
+
+
+def as_panel(X: Rows, rng: np.random.Generator) -> Rows:
+    """Keep one row of four, repeat it with new noise in all columns but two, round, and shuffle."""
+    people = np.repeat(X[: len(X) // 4], 4, axis=0)
+    people[:, 2:] += X[:, 2:].std(axis=0) * rng.normal(size=people[:, 2:].shape)
+    return rng.permutation(np.round(people / X.std(axis=0), 2))
+
+
+def with_row_numbers(X: Rows, rng: np.random.Generator) -> Rows:
+    """Number the rows, and let a tenth of the values of one column be missing."""
+    X[rng.random(len(X)) < 0.1, 0] = np.nan
+    return np.column_stack([np.arange(1.0, len(X) + 1), X])
+
+
 def unchanged(X: Rows, rng: np.random.Generator) -> Rows:
     """Return the rows unchanged."""
     return X
@@ -109,6 +130,9 @@ PLANTED: dict[str, tuple[dict, Golem, Callable[[Rows, np.random.Generator], Rows
     "1% of outlying rows": ({}, Golem(), with_one_percent_outliers, "outliers"),
     "a curved effect": ({}, Golem(), with_curve, "linearity"),
     "noise that grows with the parent": ({}, Golem(), with_growing_noise, "independence"),
+    "a time series": ({}, Golem(), as_series, "dependent-rows"),
+    "four rows per person, shuffled": ({}, Golem(), as_panel, "dependent-rows"),
+    "row numbers and missing values": ({}, Golem(missing="drop"), with_row_numbers, "odd-values"),
 }
 
 

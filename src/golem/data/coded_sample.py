@@ -24,15 +24,20 @@ def read_categories(X: Any, missing: MissingChoice) -> tuple[Moments, Matrix | N
     """Return the moments and coded rows of a table with categories; None for a table of numbers."""
     if isinstance(X, Moments):
         return None if X.coding is None else (X, None)
-    if not isinstance(X, CodedTable):
-        if not _may_have_categories(X):
-            return None
-        X = CodedTable.read(X)
-    table = X
-    if table.coding.is_numeric:
+    table = coded_table(X)
+    if table is None:
         return None
     moments = table.moments(missing)
     return moments, (table.complete() if missing == "drop" else table).rows
+
+
+def coded_table(X: Any) -> CodedTable | None:
+    """Return the coded rows of a table with categories; None for a table of numbers."""
+    if not isinstance(X, CodedTable):
+        if isinstance(X, Moments) or not _may_have_categories(X):
+            return None
+        X = CodedTable.read(X)
+    return None if X.coding.is_numeric else X
 
 
 def read_coding(X: Any) -> Coding | None:

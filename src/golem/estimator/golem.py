@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from golem.data.checks import require_learnable, warn_of_equal_scales
 from golem.data.coded_sample import read_categories
+from golem.data.dependence import warn_of_dependent_codes, warn_of_dependent_rows
 from golem.data.environment_input import Targets, is_interventional
 from golem.data.environments import Intercepts, Intervention
 from golem.data.inputs import TableEstimator, read_data, read_knowledge
@@ -293,6 +294,7 @@ class Golem(NotebookDisplay, TableEstimator, GraphMatrices, Conveniences):
         coded = read_categories(X, self.missing)
         if coded is not None:
             warn_of_codes(X, coded[0].coding)
+            warn_of_dependent_codes(*coded)
             fit_categories(self, coded[0], given_rows(coded[1], rows), solver)
             return self._warned()
         own_rows = self._prepare(X, solver, rows)
@@ -307,6 +309,8 @@ class Golem(NotebookDisplay, TableEstimator, GraphMatrices, Conveniences):
         require_numbers(self, more if rows is None else rows, isinstance(X, Moments) or is_table(X))
         self.missing_ = self.moments_.missing
         warn_of_codes(X)
+        if rows is not None:
+            warn_of_dependent_rows(self.moments_.names, rows, self.moments_.rows)
         bounded, checked = isinstance(solver, Order), checks_independence(self, solver)
         uses_scale = self.noise == "ev" or not bounded
         require_learnable(self.moments_, uses_scale=uses_scale, independent=checked, bounded=bounded)
