@@ -106,7 +106,7 @@ def as_panel(X: Rows, rng: np.random.Generator) -> Rows:
 
 
 def with_row_numbers(X: Rows, rng: np.random.Generator) -> Rows:
-    """Number the rows, and let a tenth of the values of one column be missing."""
+    """Add row numbers, and let a tenth of the values of one column be missing."""
     X[rng.random(len(X)) < 0.1, 0] = np.nan
     return np.column_stack([np.arange(1.0, len(X) + 1), X])
 

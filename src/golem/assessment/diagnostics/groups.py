@@ -37,7 +37,7 @@ def find_groups(names: tuple[str, ...], rows: Matrix, moments: Moments) -> tuple
             within.sum(axis=0) * (len(between) + 1) > _RATIO * (between.sum(axis=0) + 1) * len(within)
         )
         first = ordered[np.concatenate([[True], ~same])]
-        for k in np.flatnonzero(often):
+        for k in np.flatnonzero(often).tolist():
             groups = len(np.unique(columns[:, [j, k]], axis=0))
             if k != j and groups <= len(rows) / 2 and not _is_smooth(first[:, k]):
                 return _finding(names[some[j]], names[some[k]], groups, moments), groups
