@@ -37,6 +37,24 @@ def most_parents(n: int) -> int:
     return max(1, (n - 2) // 2)
 
 
+def least_rows(d: int) -> int:
+    """Return the number of rows from which on golem learns a graph of d columns.
+
+    With fewer, columns of pure noise give edges, and structures that direct them: of 20 columns and 10 rows, 5 edges,
+    of which 4 are directed. With 20 rows there is one edge per 20 columns, and hardly ever a direction
+    (docs/benchmarks/rows.md).
+    """
+    return min(20, 4 + 2 * d)
+
+
+def require_rows(moments: Moments) -> None:
+    """Raise a ValueError if there are too few rows to tell effects from noise."""
+    d, missing = len(moments.variables), moments.missing
+    if d > 1 and moments.n < least_rows(d):
+        dropped = missing.rows if missing is not None and missing.method == "drop" else 0
+        raise too_few_rows(moments.n, dropped, least=least_rows(d), columns=d)
+
+
 def require_learnable(moments: Moments, *, uses_scale: bool, independent: bool = False, bounded: bool = False) -> None:
     """Raise a ValueError if no graph can be learned; warn if there are few rows or nearly dependent columns.
 

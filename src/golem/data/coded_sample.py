@@ -13,7 +13,9 @@ from golem.data.coded_tables import CodedTable, with_used_levels
 from golem.data.missing import MissingChoice
 from golem.data.moments import Moments
 from golem.data.resampling import RowsInMemory, Sample
+from golem.data.table_errors import MissingValuesError, UnusableColumnsError
 from golem.data.table_input import are_booleans, is_table
+from golem.data.treatment import whole_refusal
 from golem.data.variables import Coding
 from golem.runtime.arrays import is_tensor
 from golem.runtime.names import positions
@@ -27,7 +29,10 @@ def read_categories(X: Any, missing: MissingChoice) -> tuple[Moments, Matrix | N
     table = coded_table(X)
     if table is None:
         return None
-    moments = table.moments(missing)
+    try:
+        moments = table.moments(missing)
+    except (MissingValuesError, UnusableColumnsError) as error:
+        raise whole_refusal(table, error, missing) from None
     return moments, (table.complete() if missing == "drop" else table).rows
 
 
