@@ -7,7 +7,7 @@ import numpy as np
 from golem.data.collinearity import COPY, LARGEST_SHARE, correlations, most_determined, rounding_share_of
 from golem.data.moments import Moments
 from golem.data.table_errors import too_few_columns, too_few_rows
-from golem.data.unusable import Unusable, is_constant, unusable_columns, unusable_error
+from golem.data.unusable import Unusable, is_constant, switches, unusable_columns, unusable_error
 from golem.runtime.messages import counted, quoted
 from golem.runtime.option_words import dropping
 from golem.runtime.user_warnings import warn_user
@@ -42,7 +42,7 @@ def least_rows(d: int) -> int:
 
     With fewer, columns of pure noise give edges, and structures that direct them: of 20 columns and 10 rows, 5 edges,
     of which 4 are directed. With 20 rows there is one edge per 20 columns, and hardly ever a direction
-    (docs/benchmarks/rows.md).
+    (docs/benchmarks/diagnostics.md).
     """
     return min(20, 4 + 2 * d)
 
@@ -131,7 +131,7 @@ def _warn_of_few_rows(moments: Moments, bounded: bool) -> None:
 def require_variation(moments: Moments) -> None:
     """Raise a ValueError for constant columns."""
     if is_constant(moments).any():
-        raise unusable_error(unusable_columns(moments))
+        raise unusable_error(unusable_columns(moments), switches(moments))
 
 
 def require_distinct(moments: Moments) -> None:
@@ -141,7 +141,7 @@ def require_distinct(moments: Moments) -> None:
         rows = slice(start, start + _ROWS)
         R = np.abs(S[rows, start:] * inverse[start:] * inverse[rows, None])
         if np.triu(R >= 1 - COPY, k=1).any():
-            raise unusable_error(unusable_columns(moments))
+            raise unusable_error(unusable_columns(moments), switches(moments))
 
 
 def require_independent(moments: Moments, share: float | None = None) -> None:
@@ -160,7 +160,7 @@ def require_independent(moments: Moments, share: float | None = None) -> None:
     column, others, remaining = most_determined(correlations(moments))
     name, used = moments.names[column], tuple(moments.names[k] for k in others)
     if share >= LARGEST_SHARE:
-        raise unusable_error(unusable_columns(moments) or [Unusable(name, used)])
+        raise unusable_error(unusable_columns(moments) or [Unusable(name, used)], switches(moments))
     warn_user(
         f"Column {name!r} is nearly a linear combination of {quoted(used)}: only {remaining:.0e} of its variance "
         "remains given them. Rounding errors may change its edges. Drop one of these columns if they measure the same "
