@@ -12,7 +12,8 @@ from scipy.special import chdtrc
 from golem.data.checks import DataWarning
 from golem.data.moments import Moments
 from golem.runtime.arrays import to_numpy
-from golem.runtime.types import Array, BoolVector, Matrix
+from golem.runtime.messages import quoted
+from golem.runtime.types import Array, BoolVector, Matrix, Vector
 from golem.runtime.user_warnings import warn_user
 
 LEVEL = 1e-4
@@ -20,7 +21,7 @@ LEVEL = 1e-4
 HARMLESS = 0.9
 # With fewer rows per lag, the test would reject too often.
 _LAGS, _ROWS_PER_LAG, _LAGS_OF_SUM = 10, 20, 1000
-_FEWEST_ROWS = 30
+_FEWEST_ROWS, _FEWEST_STEPS = 30, 10
 # A fit checks so many of its first rows at least, and of longer tables no more numbers than this.
 _FEWEST_CHECKED, _MOST_NUMBERS = 300, 40_000
 REMEDY = (
@@ -117,13 +118,29 @@ def _effective_rows(Z: Matrix, sorting: int, d: int) -> int:
 def warn_of_dependent_rows(names: Sequence[str], rows: Array, n: int) -> None:
     """Warn if neighbouring rows of numbers depend on each other so much that n of them are worth far fewer.
 
-    Incomplete rows are left out.
+    Also warn of columns that number the rows, or are time. Of a long table, the first rows are checked, without
+    incomplete ones.
     """
     some = np.asarray(to_numpy(rows[: max(_FEWEST_CHECKED, _MOST_NUMBERS // max(len(names), 1))]), dtype=float)
+    if numbering := [name for name, column in zip(names, some.T, strict=True) if _counts_up(column)]:
+        warn_user(
+            f"{quoted(numbering, 3)} has equally spaced values in the order of the rows, as row numbers and time have. "
+            "Drop row numbers. If it is time, the rows are not independent.",
+            DataWarning,
+        )
     found = dependence(tuple(names), some[~np.isnan(some).any(axis=1)])
     if found is not None and found.is_found and found.share < HARMLESS:
         said = found.sentence(len(names), n, max(2, round(found.share * n)))
         warn_user(f"{said} Edges, directions and their strengths are therefore overstated. {REMEDY}", DataWarning)
+
+
+def _counts_up(column: Vector) -> bool:
+    """Return whether a column counts the rows up or down, in equal steps or, where rows were dropped, multiples."""
+    steps = np.diff(column[~np.isnan(column)])
+    if len(steps) < _FEWEST_STEPS or not (steps[0] * steps > 0).all():
+        return False
+    multiples = steps / steps[np.abs(steps).argmin()]
+    return bool(np.median(multiples) < 1.5) and np.allclose(multiples, np.rint(multiples), rtol=0.0, atol=1e-6)
 
 
 def warn_of_dependent_codes(moments: Moments, rows: Matrix | None) -> None:

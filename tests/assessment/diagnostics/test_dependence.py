@@ -18,7 +18,10 @@ from golem.output.notebook import model_html
 
 NAMES = tuple("abcd")
 # The fit warns as well, which one test below checks.
-pytestmark = pytest.mark.filterwarnings("ignore:Neighbouring rows depend")
+pytestmark = [
+    pytest.mark.filterwarnings("ignore:Neighbouring rows depend"),
+    pytest.mark.filterwarnings("ignore:.*has equally spaced values"),
+]
 
 
 def series(rng, a, n, d):
@@ -145,7 +148,16 @@ def test_the_fit_warns_of_dependent_rows(kind):
         Golem().fit(table)
 
 
-@pytest.mark.filterwarnings("error:Neighbouring rows depend")
+@pytest.mark.filterwarnings("default:.*has equally spaced values")
+@pytest.mark.parametrize("column", [np.arange(1871.0, 1971.0), 0.1 * np.arange(100)[::-1] + 7])
+def test_the_fit_warns_of_row_numbers_and_time(rng, column):
+    table = pd.DataFrame({"a": rng.normal(size=100), "b": rng.normal(size=100), "id": column})
+    table.loc[7, "a"] = np.nan
+    with pytest.warns(DataWarning, match="^'id' has equally spaced values in the order of the rows"):
+        Golem(missing="drop").fit(table)
+
+
+@pytest.mark.filterwarnings("error:Neighbouring rows depend", "error:.*has equally spaced values")
 @pytest.mark.parametrize("n", [100, 5000])
 def test_the_fit_does_not_warn_of_independent_rows(n):
     rng = np.random.default_rng(0)

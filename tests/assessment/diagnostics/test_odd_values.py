@@ -125,6 +125,7 @@ def test_em_is_not_advised_where_it_is_impossible():
         Golem(missing="em").fit(table.replace({"dose": {0: np.nan}, "other": {0: np.nan}}))
 
 
+@pytest.mark.filterwarnings("ignore:.*has equally spaced values")
 @pytest.mark.parametrize("missing", ["drop", "em"])
 @pytest.mark.parametrize("kind", ["numbers", "with a category"])
 def test_row_numbers_are_found_among_rows_with_missing_values(rows, missing, kind, rng):
