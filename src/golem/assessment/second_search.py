@@ -45,8 +45,9 @@ class SecondSearch:
 
 def is_repeatable(model: Golem) -> bool:
     """Return whether a second search may find another graph, and is short enough."""
-    exact = model.solution_.status in (Status.EXACT, Status.GRID)
-    return is_counted(model) and not exact and model.graph_.d <= LARGEST
+    status = model.solution_.status
+    done = status in (Status.EXACT, Status.GRID) or status.is_cut_short
+    return is_counted(model) and not done and model.graph_.d <= LARGEST
 
 
 def second_search(model: Golem) -> SecondSearch:

@@ -51,7 +51,7 @@ def require_rows(moments: Moments) -> None:
     d, missing = len(moments.variables), moments.missing
     if d > 1 and moments.n < least_rows(d):
         dropped = missing.rows if missing is not None and missing.method == "drop" else 0
-        raise too_few_rows(moments.n, dropped, least=least_rows(d), columns=d)
+        raise too_few_rows(moments.n, dropped, least=least_rows(d), columns=d, got=moments.rows_in_words)
 
 
 def require_learnable(moments: Moments, *, uses_scale: bool, independent: bool = False, bounded: bool = False) -> None:

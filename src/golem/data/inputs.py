@@ -107,6 +107,8 @@ def read_data(
     try:
         moments = Moments.from_rows(values, names, missing=missing)
     except (MissingValuesError, UnusableColumnsError) as error:
+        if not reset:
+            raise
         found = column_names(names, values.shape[1])
         raise whole_refusal(CodedTable(Coding.numeric(found), numpy_rows(values)), error, missing) from None
     if moments.missing is None or not moments.missing.cells:

@@ -133,13 +133,16 @@ def empty_columns(names: Sequence[str]) -> MissingValuesError:
     return MissingValuesError(f"{no_values(names)} Drop {'it' if len(names) == 1 else 'them'}: {dropping(names)}.")
 
 
-def too_few_rows(n: int, dropped: int = 0, em: bool = True, least: int = 3, columns: int = 0) -> ValueError:
+def too_few_rows(
+    n: int, dropped: int = 0, em: bool = True, least: int = 3, columns: int = 0, got: str = ""
+) -> ValueError:
     """Return the error for a table with few rows, perhaps after incomplete rows were dropped.
 
-    `em` says whether to advise Gaussian EM. `least` is how many rows so many columns need.
+    `em` says whether to advise Gaussian EM. `least` is how many rows so many columns need, and `got` describes n.
     """
     instead = "Try missing='em'" if em else "Impute the values first, or drop columns with many missing values"
-    got = counted(n, "row") if n != 1 else "1 row (n_samples = 1)"  # scikit-learn's word, for its checks
+    if not got:
+        got = counted(n, "row") if n != 1 else "1 row (n_samples = 1)"  # scikit-learn's word, for its checks
     got += f" after dropping {counted(dropped, 'row')} with missing values" if dropped else ""
     enough = f"{least} rows for {counted(columns, 'column')}" if columns else f"{least} rows"
     what = f"golem needs at least {enough} (10 per column is better); got {got}."

@@ -19,6 +19,8 @@ from golem.runtime.option_words import dropping, setting
 
 # With so many rows per column, EM hardly ever fails.
 _MANY_ROWS = 3
+# For tables with more columns, it would take long to find a treatment that works.
+_MOST_COLUMNS = 200
 
 
 @dataclass(frozen=True)
@@ -96,7 +98,8 @@ def whole_refusal(
     """
     absent = np.isnan(table.rows)
     is_known = isinstance(error, UnusableColumnsError) and any(column.reason for column in error.found)
-    if is_known or not absent[:, ~absent.all(axis=0)].any():  # to drop empty columns is enough
+    # Without empty columns, values may no longer be missing.
+    if is_known or absent.shape[1] > _MOST_COLUMNS or not absent[:, ~absent.all(axis=0)].any():
         return error
     works, found = working_treatment(table, preferred), unusable_in_table(table.rows, table.coding)
     drops = _unusable_if_dropped(table)
