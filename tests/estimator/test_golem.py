@@ -216,8 +216,8 @@ def test_clone_and_repr_survive_parameters():
 
 
 def test_few_rows_work_with_a_warning():
-    data = simulate(25, 20, "ER1", random_state=0).data
-    with pytest.warns(DataWarning, match="n = 20 rows for d = 25 columns"):
+    data = simulate(12, 10, "ER1", random_state=0).data
+    with pytest.warns(DataWarning, match="n = 10 rows for d = 12 columns"):
         model = quick(noise="ev", max_iter=20_000, time_limit=20).fit(data)
     assert is_dag(model.weights_)
 

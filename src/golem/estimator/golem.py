@@ -311,10 +311,11 @@ class Golem(NotebookDisplay, TableEstimator, GraphMatrices, Conveniences):
         require_numbers(self, more if rows is None else rows, isinstance(X, Moments) or is_table(X))
         self.missing_ = self.moments_.missing
         warn_of_codes(X)
-        if rows is not None:
-            require_rows(self.moments_)
-            warn_of_dependent_rows(self.moments_.names, rows, self.moments_.rows)
         bounded, checked = isinstance(solver, Order), checks_independence(self, solver)
+        if rows is not None:
+            if bounded:
+                require_rows(self.moments_)
+            warn_of_dependent_rows(self.moments_.names, rows, self.moments_.rows)
         uses_scale = self.noise == "ev" or not bounded
         require_learnable(self.moments_, uses_scale=uses_scale, independent=checked, bounded=bounded)
         if self.noise == "ev":

@@ -34,7 +34,7 @@ from golem.estimator.direction_evidence import RowSource, uses_shape
 from golem.estimator.environment_fit import require_environment_settings, require_observational
 from golem.estimator.golem import Golem
 from golem.estimator.learned_graph import has_categories
-from golem.estimator.settings import checkpoint_path
+from golem.estimator.settings import checkpoint_path, is_counted
 from golem.graphs.graph_document import GraphDocument
 from golem.output.document import Supplement, describe
 from golem.output.notebook import model_html
@@ -226,7 +226,8 @@ def fit_file(
             source = open_source(here, reading, **how)
         _add_edges(model, listed(forbid), listed(require), source.names, source.all_names, progress)
         moments = source.read(model.missing, progress)
-        _require_rows_of(whole, moments, model.missing, paths, progress)
+        if is_counted(model) and isinstance(moments, Moments):  # environments have their own rule
+            _require_rows_of(whole, moments, model.missing, paths, progress)
         if not diagnose and isinstance(moments, Moments):  # the checks name rare levels
             warn_of_single_rows(counts_in_moments([moments]))
         table = _shown_summary(source, progress)
@@ -298,17 +299,12 @@ def _require_rows(source: Source, scheduler: str | None) -> None:
 
 
 def _require_rows_of(
-    source: Source,
-    moments: Moments | Environments,
-    missing: MissingChoice,
-    paths: Sequence[str],
-    progress: ProgressDisplay,
+    source: Source, moments: Moments, missing: MissingChoice, paths: Sequence[str], progress: ProgressDisplay
 ) -> None:
-    """Raise a ValueError if there are too few rows; environments have their own rule."""
-    if isinstance(moments, Moments):
-        described = describing_refusal(source.table, progress, missing) if isinstance(source, TableSource) else None
-        with naming(paths), described or nullcontext():
-            require_rows(moments)
+    """Raise a ValueError if there are too few rows."""
+    described = describing_refusal(source.table, progress, missing) if isinstance(source, TableSource) else None
+    with naming(paths), described or nullcontext():
+        require_rows(moments)
 
 
 def _shown_summary(source: Source, progress: ProgressDisplay) -> TableSummary | None:
