@@ -4,10 +4,11 @@ Parts, all simulated with ER2 graphs:
 
 - clean: how often each finding is a note or a warning (`warning` after the slash) on data without a fault
 - planted: the same on data with one fault each, and how often that fault is found
+- noise: edges, and edges directed by structure, that golem finds among independent columns of few rows
 - cost: seconds of processor time of a fit and of its diagnosis, medians of 3 in one run
 
     python benchmarks/diagnostics.py clean --seeds 100
-    python benchmarks/diagnostics.py planted cost
+    python benchmarks/diagnostics.py planted noise cost
     python benchmarks/diagnostics.py clean planted cost --quick      # fewer seeds, d up to 100
 """
 
@@ -22,14 +23,16 @@ from collections.abc import Callable, Iterator
 import numpy as np
 
 import golem
-from golem import Golem
+from golem import Golem, Moments
+from golem.data.checks import least_rows
 from golem.diagnostics import Diagnosis, diagnose
 from golem.simulate import simulate
 
 Rows = np.ndarray
 CHECKED = (
     "units", "equal-variances", "directions", "rows", "conditioning", "near-duplicates", "deterministic",
-    "near-constant", "normal-residuals", "influential-rows", "outliers", "linearity", "independence",
+    "near-constant", "normal-residuals", "influential-rows", "outliers", "linearity", "independence", "dependent-rows",
+    "odd-values",
 )  # fmt: skip
 CLEAN = {
     "equal variances": {"noise": "gaussian-ev"},
@@ -90,6 +93,26 @@ def with_long_tail(X: Rows, rng: np.random.Generator) -> Rows:
     return np.column_stack([X, np.exp(rng.normal(size=len(X)))])
 
 
+def as_series(X: Rows, rng: np.random.Generator) -> Rows:
+    """Let every row depend on the one before it, with autocorrelation 0.7."""
+    for t in range(1, len(X)):
+        X[t] = 0.7 * X[t - 1] + 0.71 * X[t]
+    return X
+
+
+def as_panel(X: Rows, rng: np.random.Generator) -> Rows:
+    """Keep one row of four, repeat it with new noise in all columns but two, round, and shuffle."""
+    people = np.repeat(X[: len(X) // 4], 4, axis=0)
+    people[:, 2:] += X[:, 2:].std(axis=0) * rng.normal(size=people[:, 2:].shape)
+    return rng.permutation(np.round(people / X.std(axis=0), 2))
+
+
+def with_row_numbers(X: Rows, rng: np.random.Generator) -> Rows:
+    """Add row numbers, and let a tenth of the values of one column be missing."""
+    X[rng.random(len(X)) < 0.1, 0] = np.nan
+    return np.column_stack([np.arange(1.0, len(X) + 1), X])
+
+
 def unchanged(X: Rows, rng: np.random.Generator) -> Rows:
     """Return the rows unchanged."""
     return X
@@ -109,6 +132,9 @@ PLANTED: dict[str, tuple[dict, Golem, Callable[[Rows, np.random.Generator], Rows
     "1% of outlying rows": ({}, Golem(), with_one_percent_outliers, "outliers"),
     "a curved effect": ({}, Golem(), with_curve, "linearity"),
     "noise that grows with the parent": ({}, Golem(), with_growing_noise, "independence"),
+    "a time series": ({}, Golem(), as_series, "dependent-rows"),
+    "four rows per person, shuffled": ({}, Golem(), as_panel, "dependent-rows"),
+    "row numbers and missing values": ({}, Golem(missing="drop"), with_row_numbers, "odd-values"),
 }
 
 
@@ -159,6 +185,26 @@ def planted(seeds: range, d: int, n: int) -> Iterator[str]:
         yield f"| {label} | {name} | {rate(faulty, name)} | {rate(sound[model.noise], name)} |"
 
 
+def noise(seeds: range) -> Iterator[str]:
+    """Yield the edges and claimed directions of independent Gaussian columns, by numbers of rows and columns."""
+    rows = (8, 10, 12, 15, 20, 30, 40)
+    yield f"Pure noise, {len(seeds)} seeds: edges per table / directed by structure; * the fit refuses such tables"
+    yield "| columns | " + " | ".join(f"{n} rows" for n in rows) + " |"
+    yield "|---" * (len(rows) + 1) + "|"
+    for d in (3, 5, 10, 20, 40):
+        cells = []
+        for n in rows:
+            found = []
+            for seed in seeds:
+                X = np.random.default_rng([seed, n, d]).normal(size=(n, d))
+                with warnings.catch_warnings(action="ignore"):
+                    edges = Golem().fit(Moments.from_rows(X)).edges_  # moments are not refused
+                found.append([len(edges), sum(edge.direction_from == "structure" for edge in edges)])
+            edges_found, directed = np.mean(found, axis=0)
+            cells.append(f"{edges_found:.1f} / {directed:.1f}{'*' if n < least_rows(d) else ''}")
+        yield f"| {d} | " + " | ".join(cells) + " |"
+
+
 def cost(sizes: list[int], n: int) -> Iterator[str]:
     """Yield seconds of fits and diagnoses."""
 
@@ -188,7 +234,7 @@ def cost(sizes: list[int], n: int) -> Iterator[str]:
 def main() -> None:
     """Run the parts named on the command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("parts", nargs="+", choices=("clean", "planted", "cost"))
+    parser.add_argument("parts", nargs="+", choices=("clean", "planted", "noise", "cost"))
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--seeds", type=int)
     options = parser.parse_args()
@@ -202,6 +248,7 @@ def main() -> None:
     parts = {
         "clean": lambda: clean(seeds, 20, 1000),
         "planted": lambda: planted(seeds, 20, 1000),
+        "noise": lambda: noise(seeds),
         "cost": lambda: cost([20, 100] if options.quick else [20, 100, 300, 1000], 2000),
     }
     for part in options.parts:

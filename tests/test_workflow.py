@@ -249,3 +249,16 @@ def test_rows_are_in_the_report_only_with_scatter(data, tmp_path):
     (tmp_path / "cov.csv").write_text("a,b\n1,0.5\n0.5,1\n")
     with pytest.raises(ValueError, match="scatter=True needs the rows of one table"):
         fit_file(tmp_path / "cov.csv", tmp_path / "out", covariance=True, rows=50, scatter=True)
+
+
+@pytest.mark.parametrize("diagnose", [True, False])
+def test_the_better_graph_of_two_searches_is_written(tmp_path, diagnose):
+    # On this table the search finds a better graph with the columns in reverse order.
+    drawn, path = simulate(24, 48, "ER2", "gaussian-nv", random_state=2), tmp_path / "data.csv"
+    np.savetxt(path, drawn.data, delimiter=",", header=",".join(drawn.sem.names), comments="")
+    once = Golem("nv").fit(drawn.data)
+    result = fit_file(path, tmp_path / "out", Golem("nv"), diagnose=diagnose)
+    assert result.model.solution_.terms["score"] < once.solution_.terms["score"] - 0.01
+    assert result.document.objective["score"] == result.model.solution_.terms["score"]
+    if diagnose:
+        assert "The graph shown is better than the other one" in result.diagnosis["search"].finding

@@ -7,7 +7,10 @@ how to notice that, on the chemistry of 178 wines.
 """
 
 # %%
-# Alcohol is in percent, proline in milligrams, colour in units of its own. Change one unit: proline in grams.
+# Alcohol is in percent, proline in milligrams, colour in units of its own. Change one unit: proline in grams. The wines
+# are sorted by cultivar, so neighbouring rows are alike, and golem warns of that. It does not matter on this page.
+import warnings
+
 import matplotlib.pyplot as plt
 from sklearn.datasets import load_wine
 
@@ -16,6 +19,7 @@ import golem
 wine = load_wine(as_frame=True).data.rename(columns={"od280/od315_of_diluted_wines": "protein"})
 wine = wine[["alcohol", "malic_acid", "total_phenols", "flavanoids", "color_intensity", "hue", "protein", "proline"]]
 grams = wine.assign(proline=wine.proline / 1000)
+warnings.filterwarnings("ignore", "Neighbouring rows depend")
 
 # %%
 # With equal noise variances assumed (``noise="ev"``, as in GOLEM-EV and NOTEARS), units decide:

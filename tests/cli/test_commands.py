@@ -291,7 +291,7 @@ def test_columns_are_chosen_by_name(simulated):
     golem(*common, "--columns", "x4, x1,x2", "-q")
     assert json.loads((simulated / "out" / "graph.json").read_text())["names"] == ["x4", "x1", "x2"]
     assert "no column 'y'. The columns are 'x0'" in golem(*common, "--columns", "x1,y", expect=1).output
-    (simulated / "data.csv").write_text('"a, b",c\n1,2\n2,5\n3,1\n')
+    (simulated / "data.csv").write_text('"a, b",c\n' + "1,2\n2,5\n3,1\n" * 3)
     golem(*common, "--columns", '"a, b",c', "-q")
     assert json.loads((simulated / "out" / "graph.json").read_text())["names"] == ["a, b", "c"]
 
@@ -411,7 +411,7 @@ def test_version_and_no_command():
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ("a,b\n1,2\n1,3\n1,5\n", "data.csv: Column 'a' is constant"),
+        ("a,b\n" + "1,2\n1,3\n1,5\n" * 3, "data.csv: Column 'a' is constant"),
         ("a,b\n1,x\n1,3\n", "Column 'b' is numeric except for 'x' in line 2"),
         ("a\n1\n2\n", "at least 2 columns"),
         ("a,b\n1,\n2,3\n3,4\n", "Missing values (NaN) in 1 of 2 columns"),

@@ -98,11 +98,11 @@ def test_ctrl_c_in_the_checks_keeps_the_graph(chain, monkeypatch):
 
 
 def test_few_rows_are_told_once(tmp_path):
-    X = np.random.default_rng(0).normal(size=(12, 10))
-    np.savetxt(tmp_path / "data.csv", X, delimiter=",", header=",".join("abcdefghij"), comments="")
+    X = np.random.default_rng(0).normal(size=(20, 15))
+    np.savetxt(tmp_path / "data.csv", X, delimiter=",", header=",".join("abcdefghijklmno"), comments="")
     result = golem("fit", tmp_path / "data.csv", "-o", tmp_path / "out")
-    assert result.stderr.count("n = 12 rows for d = 10 columns") == 1
-    assert "n = 12 rows" not in result.stdout
+    assert result.stderr.count("n = 20 rows for d = 15 columns") == 1
+    assert "n = 20 rows" not in result.stdout
     found = json.loads((tmp_path / "out" / "graph.json").read_text())["diagnostics"]
     assert {f["name"]: f["level"] for f in found}["rows"] == "warning"
 

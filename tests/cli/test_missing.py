@@ -103,7 +103,7 @@ def test_a_table_without_a_complete_row_is_refused(tmp_path):
     result = golem("fit", path, "--missing", "drop", "-o", tmp_path / "out", expect=1)
     assert "after dropping 100 rows with missing values" in result.output
     result = golem("fit", path, "--missing", "em", "-o", tmp_path / "out", expect=1)
-    assert "data.csv: Constant columns" in result.output
+    assert "data.csv: 100 of 100 rows have missing values. Constant columns: 'a', 'b'." in result.output
 
 
 def test_an_infinite_value_is_found_in_its_line_among_missing_ones(tmp_path):

@@ -77,9 +77,9 @@ def test_contradictions_are_told_before_the_rows_are_read(options, words, tmp_pa
 
 
 def test_too_few_rows_to_divide_are_told_with_the_file(tmp_path):
-    (tmp_path / "few.csv").write_text("a,b\n1,2\n2,1\n3,5\n4,4\n5,1\n")
+    (tmp_path / "few.csv").write_text("a,b\n1,2\n2,1\n3,5\n4,4\n5,1\n6,3\n7,7\n8,2\n")
     result = golem("fit", tmp_path / "few.csv", "-o", tmp_path / "out", "--select", "cv", expect=1)
-    assert "few.csv: 5 folds need at least 10 rows; got 5 rows" in result.output
+    assert "few.csv: 5 folds need at least 10 rows; got 8 rows" in result.output
 
 
 def test_the_path_of_another_run_does_not_stay(data, tmp_path):

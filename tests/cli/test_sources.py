@@ -183,7 +183,7 @@ ROWS = "".join(f"{k},{k * k % 7},{k**3 % 11}\n" for k in range(20))
         ("a,b,c\n1,2,3\n", (), "standard input: golem needs at least 3 rows"),
         ("a,,c\n" + ROWS, (), "standard input: Column 2 has an empty name"),
         ("a,b,c\n" + ROWS + "1,,3\n", (), "standard input: Missing values (NaN) in 1 of 3 columns"),
-        ("a,b,c\n1,2,3\n1,3,1\n1,5,2\n1,2,2\n1,1,1\n", (), "standard input: Column 'a' is constant"),
+        ("a,b,c\n" + "1,2,3\n1,3,1\n1,5,2\n1,2,2\n1,1,1\n" * 2, (), "standard input: Column 'a' is constant"),
         ("a,b,c\n" + ROWS, ("--drop", "z"), "standard input: There is no column 'z' to drop"),
         ("PAR1 and no more PAR1", (), "standard input: The Parquet file cannot be read"),
         ("a,b,c,\n" + ROWS.replace("\n", ",\n"), (), "standard input: Ignored 1 field"),

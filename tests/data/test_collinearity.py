@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import json
+import re
+import shlex
 import warnings
 
 import numpy as np
+import pandas as pd
 import pytest
+from typer.testing import CliRunner
 
 from golem import DataWarning, Golem, Moments
+from golem.cli import app
 from golem.data.checks import require_learnable
 from golem.data.unusable import unusable_columns
 from golem.simulate import simulate
@@ -68,3 +74,24 @@ def test_a_table_can_be_used_without_its_unusable_columns():
     rest = Moments.from_rows(np.delete(X, list(dropped), axis=1))
     require_learnable(rest, uses_scale=False)
     assert not unusable_columns(rest)
+
+
+def test_columns_of_treatments_are_told_about_experiments(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(0)
+    arms = np.repeat(np.eye(3), 60, axis=0)  # every row has one of three treatments
+    X = rng.normal(size=(180, 2)) + arms[:, :2]
+    names = ["PKC", "Akt", "pma", "ly", "none"]
+    pd.DataFrame(np.column_stack([X, arms]), columns=names).to_csv("a.csv", index=False)
+    said = CliRunner().invoke(app, ["fit", "a.csv", "-o", "out"]).output
+    options = re.search(r"If 'pma', 'ly', 'none' \(0 or 1\) mark experiments.* use (--environment.*) \(docs/int", said)
+    assert options, said
+    label = pd.Series(names[2:]).iloc[arms.argmax(axis=1)].to_list()
+    pd.DataFrame(X, columns=names[:2]).assign(experiment=label).to_csv("b.csv", index=False)
+    (tmp_path / "targets.json").write_text(json.dumps({"pma": ["PKC"], "ly": ["Akt"], "none": []}))
+    fitted = CliRunner().invoke(app, ["fit", "b.csv", "-o", "out", *shlex.split(options[1])])
+    assert fitted.exit_code == 0, fitted.output
+    # Other linear combinations have nothing to do with experiments.
+    with pytest.raises(ValueError, match="linear combination") as error:
+        Golem().fit(np.column_stack([X, X.sum(axis=1)]))
+    assert "experiments" not in str(error.value)

@@ -205,7 +205,7 @@ def test_a_text_that_python_reads_as_a_number_is_a_level_among_other_texts(level
 
 
 def test_intervals_keep_their_names():
-    x = np.linspace(0, 1, 60)
+    x = np.random.default_rng(1).permutation(np.linspace(0, 1, 60))
     table = pd.DataFrame(
         {"x": x, "part": pd.cut(x, [-1, 0.25, 0.75, 1]), "y": np.random.default_rng(0).normal(size=60)}
     )

@@ -260,7 +260,7 @@ def test_what_was_done_is_in_the_result(rng, rows, tmp_path):
         (
             {},
             (slice(0, 496), 0),
-            r"Constant columns: 'x1', .* Drop them: np\.delete\(X, \[1, 2, 3, 4, 5\], axis=1\), or",
+            r"Constant columns: 'x1', .* No row of 500 is complete\. Impute the missing values first",
         ),
         (
             {"missing": "drop"},
@@ -282,7 +282,7 @@ def test_infinite_and_collinear_values_are_no_missing_ones(rng, rows):
     X = with_holes(rng, rows, 0.05)
     copy = np.column_stack([X, 2 * rows[:, 0] - rows[:, 1]])
     with pytest.raises(
-        ValueError, match=r"'x6' is a linear combination of 'x0', 'x1'\.* .*np\.delete\(X, \[6\], axis=1\), or"
+        ValueError, match=r"'x6' is a linear combination of 'x0', 'x1'\.* .*np\.delete\(X, \[6\], axis=1\)\)"
     ):
         Golem(missing="em").fit(copy)
     copy[::3, 2] = copy[1::3, 3] = copy[2::3, 4] = np.nan  # no complete row to find it in

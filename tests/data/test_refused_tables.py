@@ -1,10 +1,15 @@
 """Tables that are refused: all their unusable columns are named, after a summary of the table."""
 
+import re
+import shlex
+
 import numpy as np
 import pandas as pd
 import pytest
+from typer.testing import CliRunner
 
 from golem import Golem
+from golem.cli import app
 from golem.comparison import compare_file
 from golem.data.table_source import Reading, open_source
 from golem.runtime.progress import ProgressDisplay
@@ -130,3 +135,53 @@ def test_a_table_of_identifiers_alone_is_refused(tmp_path):
     source = open_source([str(path)], Reading(), divided=False, checked=True, scheduler=None)
     with pytest.raises(ValueError, match=r"drop=\['name', 'mail'\]"):
         source.read("error", ProgressDisplay())
+
+
+def hopeless(kind):
+    """Return a table with several faults, for which one after the other was named."""
+    rng = np.random.default_rng(0)
+    rows = 30 if kind == "more columns than rows" else 60
+    d = 34 if kind == "more columns than rows" else 6
+    table = pd.DataFrame(rng.normal(size=(rows, d)), columns=[f"v{j}" for j in range(d)])
+    table["total"] = table["v0"] + table["v1"]
+    if kind == "with a category":
+        table["kind"] = rng.choice(["u", "v"], rows)
+        table.loc[rng.random(rows) < 0.1, "kind"] = None
+    if kind == "constant":
+        table["one"] = 1.0
+    if kind == "more columns than rows":
+        for j in range(20):
+            table.loc[rng.random(rows) < 0.2, f"v{j + 10}"] = np.nan
+    table.loc[rng.random(rows) < (0.9 if kind == "few complete rows" else 0.1), "v2"] = np.nan
+    return table
+
+
+@pytest.mark.filterwarnings("ignore:n = ")
+@pytest.mark.parametrize(
+    ("kind", "missing"),
+    [
+        ("numbers", "error"),
+        ("numbers", "drop"),
+        ("constant", "em"),
+        ("with a category", "error"),
+        ("few complete rows", "drop"),
+        ("more columns than rows", "error"),
+        ("more columns than rows", "em"),
+    ],
+)
+def test_everything_is_named_with_options_that_work(tmp_path, monkeypatch, kind, missing):
+    monkeypatch.chdir(tmp_path)
+    table = hopeless(kind)
+    table.to_csv("a.csv", index=False)
+    command = ["fit", "a.csv", "-o", "out", "--no-diagnose"]
+    refused = CliRunner().invoke(app, [*command, "--missing", missing])
+    assert refused.exit_code == 1
+    works = re.search(r"(?:This works|Drop \w+): (.*?)(?:\. Or impute|, or let|, or use)", refused.output)
+    assert works, refused.output
+    fitted = CliRunner().invoke(app, [*command, "--missing", missing, *shlex.split(works[1])])
+    assert fitted.exit_code == 0, fitted.output
+    with pytest.raises(ValueError) as error:  # noqa: PT011
+        Golem(missing=missing).fit(table)
+    said = re.search(r"This works: (.*?)\. Or impute", str(error.value))
+    if said:
+        eval(said[1], {"Golem": Golem, "X": table})

@@ -122,3 +122,15 @@ def test_unsuitable_rows_give_a_reason():
     assert "neighbouring rows depend on each other" in evidence(CHAIN, walk).reason
     assert evidence(CHAIN, X).claimed == evidence(CHAIN, np.vstack([X, np.full((5, 4), np.nan)])).claimed
     assert evidence(CHAIN, np.vstack([X, np.full((5, 4), np.nan)])).rows == 500
+
+
+def test_row_numbers_and_sorted_rows_are_no_reason_against_shape():
+    X = draw(CHAIN, 500, 0)
+    claimed = evidence(CHAIN, X).claimed
+    assert claimed
+    numbered = np.column_stack([X, np.arange(500.0)])
+    with_number = np.pad(CHAIN, (0, 1))
+    assert evidence(with_number, numbered).claimed == claimed
+    assert set(evidence(CHAIN, X[np.argsort(X[:, 0])]).claimed) == set(claimed)
+    walk = X + np.cumsum(np.random.default_rng(0).normal(size=(500, 1)), axis=0)
+    assert "neighbouring rows" in evidence(with_number, np.column_stack([walk, np.arange(500.0)])).reason

@@ -222,6 +222,32 @@ def test_few_rows_work_with_a_warning():
     assert is_dag(model.weights_)
 
 
+@pytest.mark.filterwarnings("ignore:.*levels with fewer than 5 rows")
+def test_tables_of_too_few_rows_are_refused(rng):
+    X = rng.normal(size=(19, 20))
+    with pytest.raises(
+        ValueError, match=r"at least 20 rows for 20 columns .* got 19 rows\. With fewer rows, columns of"
+    ):
+        Golem().fit(X)
+    with pytest.raises(ValueError, match=r"got 7 rows after dropping 12 rows with missing values"):
+        Golem(missing="drop").fit(np.where((np.arange(19) < 12)[:, None] & (np.arange(20) == 0), np.nan, X)[:, :2])
+    with pytest.raises(ValueError, match="at least 8 rows for 2 columns"):
+        Golem().fit(pd.DataFrame({"a": ["u", "v", "v", "u", "u"], "b": rng.normal(size=5)}))
+    assert not Golem().fit(X[:10, :3]).edges_
+
+
+@pytest.mark.filterwarnings("ignore:n = 30 rows for d = 40")
+@pytest.mark.parametrize("noise", ["auto", "nv"])
+def test_a_perfect_fit_of_few_rows_is_refused(rng, noise):
+    X = rng.normal(size=(30, 40))
+    assert np.isfinite(Golem(noise).fit(X).graph_.weights).all()
+    X[:, 7] = X[:, 3] - X[:, 5]
+    with pytest.raises(
+        ValueError, match=r"'x[357]' is a linear combination of 'x[357]', 'x[357]'\..* Drop it: np\.delete"
+    ):
+        Golem(noise).fit(X)
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [
@@ -402,7 +428,7 @@ def test_a_failed_fit_of_a_table_with_categories_or_environments_leaves_nothing(
 
 
 def test_required_edges_beyond_the_cap_on_parents_are_kept():
-    X = np.random.default_rng(0).normal(size=(4, 4))
+    X = Moments.from_rows(np.random.default_rng(0).normal(size=(4, 4)))  # as a part of a larger table has them
     knowledge = Knowledge.of(4, required=[(0, 3), (1, 3)], forbidden=[(2, 3)])
     with pytest.warns(DataWarning, match="n = 4"):
         model = Golem(knowledge=knowledge).fit(X)

@@ -106,7 +106,7 @@ def print_summary(model: Golem, supplement: Supplement, document: GraphDocument)
         _print_bootstrap(supplement.bootstrap, has_intervals=any(edge.weight is not None for edge in found))
         if document.confidence_overstated:
             out.print(
-                f"Rows depend on each other: the {document.rows} rows carry as much information as about "
+                f"Rows depend on each other: the {document.rows} rows may carry as little information as "
                 f"{document.effective_rows} independent ones. The frequencies are too high and the intervals too "
                 "narrow.\n",
                 soft_wrap=True,

@@ -7,7 +7,7 @@ import numpy as np
 from golem.data.collinearity import COPY, LARGEST_SHARE, correlations, most_determined, rounding_share_of
 from golem.data.moments import Moments
 from golem.data.table_errors import too_few_columns, too_few_rows
-from golem.data.unusable import Unusable, is_constant, unusable_columns, unusable_error
+from golem.data.unusable import Unusable, is_constant, switches, unusable_columns, unusable_error
 from golem.runtime.messages import counted, quoted, shortened
 from golem.runtime.option_words import dropping
 from golem.runtime.user_warnings import warn_user
@@ -35,6 +35,23 @@ class DataWarning(UserWarning):
 def most_parents(n: int) -> int:
     """Return the number of parents that n rows can support. Near n parents the likelihood is unbounded."""
     return max(1, (n - 2) // 2)
+
+
+def least_rows(d: int) -> int:
+    """Return the number of rows from which on golem learns a graph of d columns.
+
+    With fewer, columns of pure noise give edges, and structures that direct them: 20 columns and 10 rows give 6 edges,
+    of which 4 are directed. With 20 rows they give less than one (docs/benchmarks/diagnostics.md).
+    """
+    return min(20, 4 + 2 * d)
+
+
+def require_rows(moments: Moments) -> None:
+    """Raise a ValueError if there are too few rows to tell effects from noise."""
+    d, missing = len(moments.variables), moments.missing
+    if d > 1 and moments.n < least_rows(d):
+        dropped = missing.rows if missing is not None and missing.method == "drop" else 0
+        raise too_few_rows(moments.n, dropped, least=least_rows(d), columns=d, got=moments.rows_in_words)
 
 
 def require_learnable(moments: Moments, *, uses_scale: bool, independent: bool = False, bounded: bool = False) -> None:
@@ -127,7 +144,7 @@ def warn_of_scarce_columns(moments: Moments) -> None:
 def require_variation(moments: Moments) -> None:
     """Raise a ValueError for constant columns."""
     if is_constant(moments).any():
-        raise unusable_error(unusable_columns(moments))
+        raise unusable_error(unusable_columns(moments), switches(moments))
 
 
 def require_distinct(moments: Moments) -> None:
@@ -137,7 +154,7 @@ def require_distinct(moments: Moments) -> None:
         rows = slice(start, start + _ROWS)
         R = np.abs(S[rows, start:] * inverse[start:] * inverse[rows, None])
         if np.triu(R >= 1 - COPY, k=1).any():
-            raise unusable_error(unusable_columns(moments))
+            raise unusable_error(unusable_columns(moments), switches(moments))
 
 
 def require_independent(moments: Moments, share: float | None = None) -> None:
@@ -156,7 +173,7 @@ def require_independent(moments: Moments, share: float | None = None) -> None:
     column, others, remaining = most_determined(correlations(moments))
     name, used = moments.names[column], tuple(moments.names[k] for k in others)
     if share >= LARGEST_SHARE:
-        raise unusable_error(unusable_columns(moments) or [Unusable(name, used)])
+        raise unusable_error(unusable_columns(moments) or [Unusable(name, used)], switches(moments))
     warn_user(
         f"Column {name!r} is nearly a linear combination of {quoted(used)}: only {remaining:.0e} of its variance "
         "remains given them. Rounding errors may change its edges. Drop one of these columns if they measure the same "

@@ -13,7 +13,9 @@ from golem.data.coded_tables import CodedTable, with_used_levels
 from golem.data.missing import MissingChoice
 from golem.data.moments import Moments
 from golem.data.resampling import RowsInMemory, Sample
+from golem.data.table_errors import MissingValuesError, UnusableColumnsError
 from golem.data.table_input import are_booleans, is_table
+from golem.data.treatment import whole_refusal
 from golem.data.variables import Coding
 from golem.runtime.arrays import is_tensor
 from golem.runtime.names import positions
@@ -24,15 +26,23 @@ def read_categories(X: Any, missing: MissingChoice) -> tuple[Moments, Matrix | N
     """Return the moments and coded rows of a table with categories; None for a table of numbers."""
     if isinstance(X, Moments):
         return None if X.coding is None else (X, None)
+    table = coded_table(X)
+    if table is None:
+        return None
+    try:
+        moments = table.moments(missing)
+    except (MissingValuesError, UnusableColumnsError) as error:
+        raise whole_refusal(table, error, missing) from None
+    return moments, (table.complete() if missing == "drop" else table).rows
+
+
+def coded_table(X: Any) -> CodedTable | None:
+    """Return the coded rows of a table with categories; None for a table of numbers."""
     if not isinstance(X, CodedTable):
-        if not _may_have_categories(X):
+        if isinstance(X, Moments) or not _may_have_categories(X):
             return None
         X = CodedTable.read(X)
-    table = X
-    if table.coding.is_numeric:
-        return None
-    moments = table.moments(missing)
-    return moments, (table.complete() if missing == "drop" else table).rows
+    return None if X.coding.is_numeric else X
 
 
 def read_coding(X: Any) -> Coding | None:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from golem.data.table_errors import constant, empty_columns
+from golem.data.table_errors import MissingValuesError, constant, empty_columns
 from golem.runtime.types import BoolMatrix, Matrix, Vector
 from golem.runtime.user_warnings import warn_user
 
@@ -81,7 +81,7 @@ def fit_gaussian(
     if empty:
         raise empty_columns(empty)
     if n <= d:
-        raise ValueError(f"missing='em' needs more rows than columns; got {n} rows for {d} columns.")
+        raise MissingValuesError(f"missing='em' needs more rows than columns; got {n} rows for {d} columns.")
     centre, scale = np.nanmean(X, axis=0), np.nanstd(X, axis=0)
     flat = scale <= 1e-14 * np.abs(centre)
     if flat.any():

@@ -12,12 +12,16 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import validate_data
 
 from golem.data.checks import require_numbers
+from golem.data.coded_tables import CodedTable
 from golem.data.knowledge import Knowledge, NamedKnowledge
 from golem.data.missing import MissingChoice
 from golem.data.moments import Moments
-from golem.data.table_errors import other_width
+from golem.data.table_errors import MissingValuesError, UnusableColumnsError, other_width
 from golem.data.table_input import is_table, real_matrix, rows_and_names
+from golem.data.treatment import whole_refusal
+from golem.data.variables import Coding
 from golem.runtime.arrays import is_tensor, namespace, to_numpy
+from golem.runtime.names import column_names
 from golem.runtime.parameters import require_parameters
 from golem.runtime.types import Array, Matrix
 
@@ -100,7 +104,13 @@ def read_data(
     else:
         rows = real_matrix(X)
         values = validate_data(estimator, rows, reset=reset, ensure_all_finite=False, ensure_min_samples=2)
-    moments = Moments.from_rows(values, names, missing=missing)
+    try:
+        moments = Moments.from_rows(values, names, missing=missing)
+    except (MissingValuesError, UnusableColumnsError) as error:
+        if not reset:
+            raise
+        found = column_names(names, values.shape[1])
+        raise whole_refusal(CodedTable(Coding.numeric(found), numpy_rows(values)), error, missing) from None
     if moments.missing is None or not moments.missing.cells:
         return moments, values
     if missing == "drop":

@@ -6,12 +6,17 @@ import contextlib
 import warnings
 from collections.abc import Iterator
 
+import numpy as np
+
+from golem.data.coded_tables import CodedTable
 from golem.data.files.batches import naming
 from golem.data.files.level_scan import reading_categories
 from golem.data.files.table_files import TableFiles
+from golem.data.missing import MissingChoice
 from golem.data.readers import rows_of
 from golem.data.table_errors import MissingValuesError, NotNumericError, UnusableColumnsError
 from golem.data.table_summary import TableSummary
+from golem.data.treatment import whole_refusal
 from golem.data.unusable import Unusable, unusable_error
 from golem.data.unusable_variables import unusable_in_table
 from golem.data.variables import Coding
@@ -22,29 +27,38 @@ _LARGEST = 2**28
 
 
 @contextlib.contextmanager
-def describing_refusal(table: TableFiles, progress: ProgressDisplay) -> Iterator[None]:
-    """Show the summary of a table if it is refused, and name all columns that cannot be used, not only the first."""
+def describing_refusal(
+    table: TableFiles, progress: ProgressDisplay, missing: MissingChoice = "error"
+) -> Iterator[None]:
+    """Show the summary of a table if it is refused, and name all that is wrong with it, not only what is found first.
+
+    `missing` is the treatment of missing values that the user prefers.
+    """
     try:
         yield
     except UnusableColumnsError as error:
-        found = _described(table, error.found, progress)
-        if len(found) == len(error.found):
-            raise
+        found, rows = _described(table, error.found, progress)
         with naming(table.files[0].path):
-            raise unusable_error(found) from None
+            if rows is not None and np.isnan(rows.rows).any() and not any(column.reason for column in found):
+                raise whole_refusal(rows, error, missing, for_files=True) from None
+            if len(found) > len(error.found):
+                raise unusable_error(found) from None
+        raise
     except NotNumericError as error:
-        found = _described(table, _mixed(error), progress) if error.among_numbers else []
+        found = _described(table, _mixed(error), progress)[0] if error.among_numbers else []
         if len(found) <= len(error.columns):
             raise  # it says more about these columns
         with naming(table.files[0].path):
             raise unusable_error(found) from None
-    except MissingValuesError:
-        found = _described(table, (), progress)
-        if not any(column.kind == "category" for column in found):
-            raise
-        # No treatment of missing values gives a column a second level.
+    except MissingValuesError as error:
+        found, rows = _described(table, (), progress)
         with naming(table.files[0].path):
-            raise unusable_error(found) from None
+            # No treatment of missing values gives a column a second level.
+            if any(column.kind == "category" for column in found):
+                raise unusable_error(found) from None
+            if rows is not None and (whole := whole_refusal(rows, error, missing, for_files=True)) is not error:
+                raise whole from None
+        raise
 
 
 def _mixed(error: NotNumericError) -> tuple[Unusable, ...]:
@@ -54,9 +68,14 @@ def _mixed(error: NotNumericError) -> tuple[Unusable, ...]:
     return tuple(Unusable(name, reason=reason, keep=keep) for name, reason in reasons.items())
 
 
-def _described(table: TableFiles, refused: tuple[Unusable, ...], progress: ProgressDisplay) -> list[Unusable]:
-    """Show the summary of a table; return all columns that cannot be used, given those that cannot be read."""
-    found = list(refused)
+def _described(
+    table: TableFiles, refused: tuple[Unusable, ...], progress: ProgressDisplay
+) -> tuple[list[Unusable], CodedTable | None]:
+    """Show the summary of a table; return all columns that cannot be used, given those that cannot be read.
+
+    Also return the rows, if they could be read.
+    """
+    found, read = list(refused), None
     while table.size <= _LARGEST:
         # The others can be read.
         names = {column.name for column in found if column.reason and column.kind != "category"}
@@ -76,9 +95,10 @@ def _described(table: TableFiles, refused: tuple[Unusable, ...], progress: Progr
         except ValueError:  # something else is wrong with the table
             break
         coding = typed.coding or Coding.numeric(typed.names)
+        read = CodedTable(coding, rows.values)
         summary = TableSummary.of(coding, len(rows.values), rows.values, chosen=typed.chosen)
         summary.with_unusable(found, table.names).show(progress)
         named = {column.name for column in found}
         found += [column for column in unusable_in_table(rows.values, coding) if column.name not in named]
         break
-    return sorted(found, key=lambda column: table.names.index(column.name))
+    return sorted(found, key=lambda column: table.names.index(column.name)), read

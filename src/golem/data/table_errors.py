@@ -63,7 +63,9 @@ class NotNumericError(ValueError):
 
 
 class MissingValuesError(ValueError):
-    """Missing values in a table without a treatment of them."""
+    """Missing values in a table without a treatment of them that works; `what` is the message without a remedy."""
+
+    what: str = ""
 
 
 class UnusableColumnsError(ValueError):
@@ -131,15 +133,25 @@ def empty_columns(names: Sequence[str]) -> MissingValuesError:
     return MissingValuesError(f"{no_values(names)} Drop {'it' if len(names) == 1 else 'them'}: {dropping(names)}.")
 
 
-def too_few_rows(n: int, dropped: int = 0, em: bool = True) -> ValueError:
+def too_few_rows(
+    n: int, dropped: int = 0, em: bool = True, least: int = 3, columns: int = 0, got: str = ""
+) -> ValueError:
     """Return the error for a table with few rows, perhaps after incomplete rows were dropped.
 
-    `em` says whether to advise Gaussian EM.
+    `em` says whether to advise Gaussian EM. `least` is how many rows so many columns need, and `got` describes n.
     """
     instead = "Try missing='em'" if em else "Impute the values first, or drop columns with many missing values"
-    reason = f" after dropping {counted(dropped, 'row')} with missing values. {instead}" if dropped else ""
-    got = counted(n, "row") if n != 1 else "1 row (n_samples = 1)"  # scikit-learn's word, for its checks
-    return ValueError(f"golem needs at least 3 rows (10 per column is better); got {got}{reason}.")
+    if not got:
+        got = counted(n, "row") if n != 1 else "1 row (n_samples = 1)"  # scikit-learn's word, for its checks
+    got += f" after dropping {counted(dropped, 'row')} with missing values" if dropped else ""
+    enough = f"{least} rows for {counted(columns, 'column')}" if columns else f"{least} rows"
+    what = f"golem needs at least {enough} (10 per column is better); got {got}."
+    what += " With fewer rows, columns of pure noise would give edges." if columns else ""
+    if not dropped:
+        return ValueError(what)
+    error = MissingValuesError(f"{what} {instead}.")
+    error.what = what
+    return error
 
 
 def too_few_columns(names: Sequence[str]) -> ValueError:
@@ -190,5 +202,9 @@ def require_finite(
     if levels := sorted({cell for cells in unusual.values() for cell in cells if cell.lower() == "none"}):
         remedy += f" If {quoted(levels)} is a value, rename it in the file."
     first = place(int(wrong.any(axis=1).argmax()))
-    kind = ValueError if infinite.any() else MissingValuesError
-    raise kind(f"{what} in {len(found)} of {len(names)} columns: {shortened(found)}. The first is in {first}. {remedy}")
+    sentence = f"{what} in {len(found)} of {len(names)} columns: {shortened(found)}. The first is in {first}."
+    if infinite.any():
+        raise ValueError(f"{sentence} {remedy}")
+    error = MissingValuesError(f"{sentence} {remedy}")
+    error.what = sentence
+    raise error

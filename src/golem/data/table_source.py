@@ -275,11 +275,11 @@ class TableSource:
             return self._read[1]
         if missing == "em" and self._shards == 1 and self._scheduler is None:
             rows = self._rows_for_em(progress)
-            with describing_refusal(self._table, progress), progress.counting("Gaussian EM, steps") as count:
+            with describing_refusal(self._table, progress, missing), progress.counting("Gaussian EM, steps") as count:
                 self._parts = [moments_by_em(self._table, rows, count)]
         else:
             how: dict[str, Any] = {"missing": missing, "scheduler": self._scheduler}
-            with describing_refusal(self._table, progress), progress.reading(self._table.size) as show:
+            with describing_refusal(self._table, progress, missing), progress.reading(self._table.size) as show:
                 self._table, self._parts = reading_categories(
                     self._table,
                     lambda table: shards_of(table, self._shards, progress=show, keep=self._keep(table), **how),

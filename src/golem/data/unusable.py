@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from golem.data.moments import Moments
 
 _CONSTANT = 1e-14
+_ROUNDING = 1e-9
 _USED = 1e-6
 # Most sentences about categories, identifiers and dates in one message.
 _MOST_SENTENCES = 4
@@ -98,8 +99,36 @@ def unusable_in_rows(X: Matrix, names: tuple[str, ...]) -> list[Unusable]:
     return [found[name] for name in names if name in found]
 
 
-def unusable_error(found: Sequence[Unusable]) -> UnusableColumnsError:
-    """Return the error that lists all columns that cannot be used, and says how to drop them."""
+def switches(moments: Moments) -> tuple[str, ...]:
+    """Return the columns that contain only 0 and 1: these have the variance m (1 - m) for the mean m.
+
+    Examples
+    --------
+    >>> from golem.data.moments import Moments
+    >>> switches(Moments.from_rows(np.array([[0, 0.2], [1, 0.7], [1, 1.0]]), ["drug", "dose"]))
+    ('drug',)
+    """
+    mean, variances = moments.mean, moments.variances
+    found = (variances > 0) & (np.abs(variances - mean * (1 - mean)) <= _ROUNDING * variances)
+    return tuple(moments.names[j] for j in np.flatnonzero(found))
+
+
+def _about_experiments(found: Sequence[Unusable], binary: Sequence[str]) -> str:
+    """Return what to do about columns of 0 and 1 that determine each other, as those of treatments do."""
+    if not any(column.determined_by and {column.name, *column.determined_by} <= set(binary) for column in found):
+        return ""
+    return (
+        f"If {quoted(binary, 3)} (0 or 1) mark experiments, such as treatments, they are not variables: write the "
+        "experiment of each row into one column, and use environment='experiment' targets='targets.json' "
+        "(docs/interventions.md shows how)."
+    )
+
+
+def unusable_error(found: Sequence[Unusable], binary: Sequence[str] = ()) -> UnusableColumnsError:
+    """Return the error that lists all columns that cannot be used, and says how to drop them.
+
+    `binary` are the columns of the table that contain only 0 and 1.
+    """
     copies = any(len(column.determined_by) == 1 and not column.is_category for column in found)
     combined = any(len(column.determined_by) > 1 or column.is_category for column in found)
     them = "them" if len(found) > 1 else "one" if copies else "the column" if found[0].levels else "it"
@@ -109,7 +138,8 @@ def unusable_error(found: Sequence[Unusable]) -> UnusableColumnsError:
     kept = [f"To keep {column.name!r}, {column.keep}." for column in reasons[:_MOST_SENTENCES]]
     if levels := [(column.name, level) for column in found for level in column.levels]:
         remedy = f"If a level stands for missing values, use {as_missing(levels)}. Otherwise d{remedy[1:]}"
-    error = UnusableColumnsError(" ".join([unusable_sentence(found), remedy, *kept]))
+    experiments = _about_experiments(found, binary)
+    error = UnusableColumnsError(" ".join([unusable_sentence(found), remedy, *kept, experiments]).rstrip())
     error.found = tuple(found)
     return error
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from golem.data.dependence import without_sorting
 from golem.runtime.types import Matrix
 
 FEWEST_ROWS = 100
@@ -48,8 +49,10 @@ def why_unusable(Z: Matrix) -> str:
     n = len(Z)
     if n < FEWEST_ROWS:
         return f"it needs {FEWEST_ROWS} complete rows, and there are {n}"
-    lags = np.abs(np.einsum("ij,ij->j", Z[1:], Z[:-1])) / n
-    if lags.max() > max(_LARGEST_LAG, _LAG_ERRORS / np.sqrt(n)):
+    # A column that numbers or sorts the rows does not make them dependent.
+    _, others = without_sorting(Z)
+    lags = np.abs(np.einsum("ij,ij->j", others[1:], others[:-1])) / n
+    if lags.max(initial=0.0) > max(_LARGEST_LAG, _LAG_ERRORS / np.sqrt(n)):
         return (
             "neighbouring rows depend on each other. If independent rows were only sorted, shuffle them and run again. "
             "Do not shuffle a time series or groups: that hides the dependence and does not repair it"

@@ -174,9 +174,13 @@ def fit_categories(model: Golem, moments: Moments, rows: RowSource, solver: Orde
     codes = _all_codes(rows, moments, coding) if model.score_ in DISCRETE else None
     scores = (_score(model.score_, moments, codes, sparsity) for sparsity in (model.edge_penalty_, None))
     model.category_fit_ = CategoryFit(coding, moments, *scores)
-    model.solution_ = _search(model, codes, solver)
     model.environments_ = model.start_solution_ = model.noise_choice_ = model.threshold_ = None
-    model.n_iter_ = max(1, model.solution_.iterations)
+    conclude_categories(model, _search(model, codes, solver))
+
+
+def conclude_categories(model: Golem, solution: Solution) -> None:
+    """Set the attributes of a model that follow from a solution."""
+    model.solution_, model.n_iter_ = solution, max(1, solution.iterations)
     model.graph_ = _learned(model)
 
 

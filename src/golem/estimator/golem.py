@@ -12,8 +12,9 @@ from numpy.typing import ArrayLike
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from golem.data.checks import require_learnable, warn_of_equal_scales
+from golem.data.checks import require_learnable, require_rows, warn_of_equal_scales
 from golem.data.coded_sample import read_categories
+from golem.data.dependence import warn_of_dependent_codes, warn_of_dependent_rows
 from golem.data.environment_input import Targets, is_interventional
 from golem.data.environments import Intercepts, Intervention
 from golem.data.inputs import TableEstimator, read_data, read_knowledge
@@ -31,7 +32,7 @@ from golem.estimator.gradient_fit import paper_settings, rounded_edges, run_reci
 from golem.estimator.learned_graph import MATRICES, GraphMatrices, LearnedGraph
 from golem.estimator.likelihood_of_rows import mean_log_likelihood
 from golem.estimator.notebook_display import NotebookDisplay
-from golem.estimator.order_fit import checks_independence, run_search
+from golem.estimator.order_fit import checks_independence, require_imperfect, run_search
 from golem.estimator.settings import checkpoint_path, chosen_solver, edge_penalty, named
 from golem.runtime.option_words import names_remedies
 from golem.runtime.types import Array
@@ -294,6 +295,9 @@ class Golem(NotebookDisplay, TableEstimator, GraphMatrices, Conveniences):
         coded = read_categories(X, self.missing)
         if coded is not None:
             warn_of_codes(X, coded[0].coding)
+            if coded[1] is not None:
+                require_rows(coded[0])
+            warn_of_dependent_codes(*coded)
             fit_categories(self, coded[0], given_rows(coded[1], rows), solver)
             return self._warned()
         own_rows = self._prepare(X, solver, rows)
@@ -309,6 +313,10 @@ class Golem(NotebookDisplay, TableEstimator, GraphMatrices, Conveniences):
         self.missing_ = self.moments_.missing
         warn_of_codes(X)
         bounded, checked = isinstance(solver, Order), checks_independence(self, solver)
+        if rows is not None:
+            if bounded:
+                require_rows(self.moments_)
+            warn_of_dependent_rows(self.moments_.names, rows, self.moments_.rows)
         uses_scale = self.noise == "ev" or not bounded
         require_learnable(self.moments_, uses_scale=uses_scale, independent=checked, bounded=bounded)
         if self.noise == "ev":
@@ -378,6 +386,7 @@ class Golem(NotebookDisplay, TableEstimator, GraphMatrices, Conveniences):
 
     def _explain(self, fit: Regressions, rows: RowSource) -> None:
         """Judge the directions of the edges, and score the graph."""
+        require_imperfect(self.moments_, fit)
         self._show(with_directions(self, fit, rows))
         if self.environments_ is None:
             scores = graph_scores(self.graph_.weights, self.graph_.residual_variances, self.moments_.n)

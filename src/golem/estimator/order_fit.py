@@ -9,9 +9,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from golem.data.checks import require_independent
+from golem.data.moments import Moments
+from golem.data.unusable import Unusable, unusable_error
 from golem.estimator.name_order import name_order
 from golem.estimator.settings import placement_for
 from golem.score.likelihood import GaussianEV
+from golem.score.regression import Regressions
 from golem.solvers import LBFGS, Adam, Order, Solution
 from golem.solvers.order.equal.variance_order import SingularCovarianceError
 from golem.solvers.paper_recipe import NoiseModel
@@ -19,11 +22,28 @@ from golem.solvers.paper_recipe import NoiseModel
 if TYPE_CHECKING:
     from golem.estimator.golem import Golem
 
+# Share of the variance of a column that rounding errors may leave.
+_PERFECT = 1e-12
+
 
 def checks_independence(model: Golem, solver: Order | Adam | LBFGS) -> bool:
     """Return whether the search factors the covariance of the data, and so finds columns that depend on others."""
     whole = model.noise == "ev" and model.init is None and model.dtype == "float64"
     return whole and isinstance(solver, Order) and model.moments_.n > model.moments_.d
+
+
+def require_imperfect(moments: Moments, fit: Regressions) -> None:
+    """Raise a ValueError if parents explain a column exactly: a perfect fit is not evidence for its edges.
+
+    With more rows than columns, linear combinations are refused before the search. With fewer, every column is one of
+    all others, and only a graph shows which ones need few of them.
+    """
+    if moments.n > moments.d:
+        return
+    perfect = np.flatnonzero(fit.residual_variances <= _PERFECT * moments.variances)
+    if len(perfect):
+        parents = {j: tuple(moments.names[i] for i in fit.causes[fit.children == j]) for j in perfect}
+        raise unusable_error([Unusable(moments.names[j], own) for j, own in parents.items()])
 
 
 def run_search(model: Golem, solver: Order, noise: NoiseModel) -> tuple[Solution, Solution | None]:

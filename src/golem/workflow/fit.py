@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -14,6 +15,7 @@ from golem.assessment.bootstrap_result import Bootstrap
 from golem.assessment.diagnostics import Diagnosis, EdgeScatter
 from golem.assessment.diagnostics.edge_scatter import model_scatters
 from golem.assessment.selection import GolemCV, Selection
+from golem.data.checks import require_rows
 from golem.data.coded_tables import counts_in_moments
 from golem.data.environment_input import Targets
 from golem.data.environments import Environments
@@ -22,7 +24,9 @@ from golem.data.files.table_files import listed
 from golem.data.inputs import check_knowledge
 from golem.data.knowledge import Knowledge, NamedKnowledge, with_edges
 from golem.data.levels import warn_of_single_rows
+from golem.data.missing import MissingChoice
 from golem.data.moments import Moments
+from golem.data.refused_tables import describing_refusal
 from golem.data.table_source import Reading, Source, TableSource, open_source
 from golem.data.table_summary import TableSummary
 from golem.data.targets import read_targets
@@ -30,7 +34,7 @@ from golem.estimator.direction_evidence import RowSource, uses_shape
 from golem.estimator.environment_fit import require_environment_settings, require_observational
 from golem.estimator.golem import Golem
 from golem.estimator.learned_graph import has_categories
-from golem.estimator.settings import checkpoint_path
+from golem.estimator.settings import checkpoint_path, is_counted
 from golem.graphs.graph_document import GraphDocument
 from golem.output.document import Supplement, describe
 from golem.output.notebook import model_html
@@ -211,7 +215,7 @@ def fit_file(
             "scheduler": scheduler,
             "targets": known,
         }
-        source = open_source(here, reading, **how)
+        source = whole = open_source(here, reading, **how)
         require_kept(source.paths, folder, RESULT_FILES)
         if scatter:
             _require_rows(source, scheduler)
@@ -222,6 +226,8 @@ def fit_file(
             source = open_source(here, reading, **how)
         _add_edges(model, listed(forbid), listed(require), source.names, source.all_names, progress)
         moments = source.read(model.missing, progress)
+        if is_counted(model) and isinstance(moments, Moments):  # environments have their own rule
+            _require_rows_of(whole, moments, model.missing, paths, progress)
         if not diagnose and isinstance(moments, Moments):  # the checks name rare levels
             warn_of_single_rows(counts_in_moments([moments]))
         table = _shown_summary(source, progress)
@@ -290,6 +296,15 @@ def _require_rows(source: Source, scheduler: str | None) -> None:
             "scatter=True needs the rows of one table on this machine. It cannot be used with a covariance matrix, "
             "with environments or with scheduler=..."
         )
+
+
+def _require_rows_of(
+    source: Source, moments: Moments, missing: MissingChoice, paths: Sequence[str], progress: ProgressDisplay
+) -> None:
+    """Raise a ValueError if there are too few rows."""
+    described = describing_refusal(source.table, progress, missing) if isinstance(source, TableSource) else None
+    with naming(paths), described or nullcontext():
+        require_rows(moments)
 
 
 def _shown_summary(source: Source, progress: ProgressDisplay) -> TableSummary | None:

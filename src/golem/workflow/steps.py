@@ -10,6 +10,7 @@ from typing import Any
 from golem.assessment.bootstrap import bootstrap
 from golem.assessment.bootstrap_result import Bootstrap
 from golem.assessment.diagnostics import Diagnosis, diagnose, find_outside_intervals
+from golem.assessment.second_search import is_repeatable, keep_better
 from golem.assessment.selection import GolemCV, Selection
 from golem.data.environment_sample import EnvironmentSample
 from golem.data.environments import Environments
@@ -106,6 +107,10 @@ def assess(
     """Bootstrap and check the graph, up to Ctrl-C; return the results, and what is left if it came, for `write`."""
     if was_interrupted(model):
         return supplement, "The best graph so far is"
+    try:
+        search_again(model, source, progress)
+    except KeyboardInterrupt:
+        return supplement, "The graph, without the checks, is"
     if replicates:
         # So that the graph survives a failed bootstrap.
         write(model, output, describe(model, supplement), "The graph, without the bootstrap, is", title=title)
@@ -123,6 +128,13 @@ def assess(
             checked = Diagnosis.of([*checked.findings, outside], checked.effective_rows)
         supplement = dataclasses.replace(supplement, diagnosis=checked)
     return supplement, None
+
+
+def search_again(model: Golem, source: Source, progress: ProgressDisplay = SILENT) -> None:
+    """Search once more, if that may help, and let the model show the better graph."""
+    if is_repeatable(model):
+        with progress.waiting("Searching again, with the columns in reverse order"):
+            keep_better(model, None if model.environments_ is not None else source.sample_of_rows)
 
 
 def check(model: Golem, rows: Callable[[], Matrix | None], progress: ProgressDisplay = SILENT) -> Diagnosis | None:

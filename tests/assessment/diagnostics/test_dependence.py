@@ -3,17 +3,25 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import stats
 
-from golem import Golem
-from golem.assessment.diagnostics.dependence import _ranks, dependence, find_dependence
+from golem import DataWarning, Golem
+from golem.assessment.diagnostics.dependence import find_dependence, find_dependent_rows
+from golem.assessment.diagnostics.groups import find_groups
+from golem.data.dependence import _ranks, dependence
 from golem.data.moments import Moments
 from golem.diagnostics import diagnose
 from golem.output.document import Supplement, describe
 from golem.output.notebook import model_html
 
 NAMES = tuple("abcd")
+# The fit warns as well, which one test below checks.
+pytestmark = [
+    pytest.mark.filterwarnings("ignore:Neighbouring rows depend"),
+    pytest.mark.filterwarnings("ignore:.*has equally spaced values"),
+]
 
 
 def series(rng, a, n, d):
@@ -92,7 +100,7 @@ def test_with_missing_values_all_messages_count_the_rows_in_the_same_way(rng):
     # The harmonic mean over 3 pairs of columns with 300 rows and 3 pairs with 400 rows.
     assert model.moments_.n == round(6 / (3 / 300 + 3 / 400)) == 343
     assert found.effective_rows == round(343 * share)
-    sentence = f"The 400 rows carry as much information as about {found.effective_rows} independent ones."
+    sentence = f"The 400 rows carry at most as much information as about {found.effective_rows} independent ones."
     assert sentence in found["dependent-rows"].finding
     assert found["rows"].finding == "There are 400 rows (about as precise as 343 complete ones) for 4 columns."
     assert "for 400 rows (about as precise as 343 complete ones):" in found["density"].finding
@@ -121,5 +129,73 @@ def test_a_weak_dependence_is_only_noted(rng):
 
 
 def test_ranks_are_those_of_scipy():
-    column = np.random.default_rng(0).integers(0, 9, size=50).astype(float)
-    np.testing.assert_array_equal(_ranks(column), stats.rankdata(column))
+    rng = np.random.default_rng(0)
+    rows = np.column_stack([rng.integers(0, 9, size=50), rng.normal(size=50)])
+    np.testing.assert_array_equal(_ranks(rows), stats.rankdata(rows, axis=0))
+
+
+@pytest.mark.filterwarnings("default:Neighbouring rows depend")
+@pytest.mark.parametrize("kind", ["array", "frame with a category", "time and one series"])
+def test_the_fit_warns_of_dependent_rows(kind):
+    rng = np.random.default_rng(0)
+    X = np.cumsum(rng.normal(size=(300, 4)), axis=0)
+    table = {
+        "array": X,
+        "frame with a category": pd.DataFrame(X, columns=NAMES).assign(kind=rng.choice(["u", "v"], 300)),
+        "time and one series": np.column_stack([np.arange(300.0), X[:, 0]]),
+    }[kind]
+    with pytest.warns(DataWarning, match=r"The 300 rows carry at most as much information as about \d+ independent"):
+        Golem().fit(table)
+
+
+@pytest.mark.filterwarnings("default:.*has equally spaced values")
+@pytest.mark.parametrize("column", [np.arange(1871.0, 1971.0), 0.1 * np.arange(100)[::-1] + 7])
+def test_the_fit_warns_of_row_numbers_and_time(rng, column):
+    table = pd.DataFrame({"a": rng.normal(size=100), "b": rng.normal(size=100), "id": column})
+    table.loc[7, "a"] = np.nan
+    with pytest.warns(DataWarning, match="^'id' has equally spaced values in the order of the rows"):
+        Golem(missing="drop").fit(table)
+
+
+@pytest.mark.filterwarnings("error:Neighbouring rows depend", "error:.*has equally spaced values")
+@pytest.mark.parametrize("n", [100, 5000])
+def test_the_fit_does_not_warn_of_independent_rows(n):
+    rng = np.random.default_rng(0)
+    X = rng.standard_t(3, size=(n, 4)) @ np.triu(np.ones((4, 4)))
+    Golem().fit(X)
+    Golem().fit(X[np.argsort(X[:, 1])])
+    # A treatment that is given in turn does not make the other columns dependent.
+    Golem().fit(np.column_stack([X[:, 0], np.arange(n) % 3.0]))
+
+
+def panel(rng, people, each):
+    """Return rows of people: two columns that are constant for a person, and two that vary."""
+    person = np.repeat(np.arange(people), each)
+    fixed = np.round(rng.normal(12, 3, size=(people, 2)), 1)[person]
+    return np.column_stack([fixed, np.round(rng.normal(size=(people * each, 2)) + fixed, 1)])
+
+
+def test_groups_of_rows_are_found_in_any_order(rng):
+    X = panel(rng, 210, 4)
+    for rows in (X, rng.permutation(X)):
+        found, effective = find_dependent_rows(NAMES, rows, rows, Moments.from_rows(rows))
+        assert found.level == "warning"
+        assert effective < 0.5 * 840
+    assert effective == len(np.unique(X[:, :2], axis=0))
+    assert "rows that have the same 'a' have the same 'b' far more often" in found.finding
+
+
+@pytest.mark.parametrize("digits", [0, 1])
+def test_rounded_columns_and_functions_of_columns_are_not_groups(rng, digits):
+    for _ in range(20):
+        X = np.round(rng.normal(size=(800, 4)) @ np.triu(np.ones((4, 4))), digits)
+        X[:, 3] = np.round(np.exp(X[:, 0] / 3), 2)  # constant where the first column is
+        assert find_groups(NAMES, X, Moments.from_rows(X)) is None
+
+
+def test_few_copies_do_not_claim_that_the_other_rows_are_independent(rng):
+    X = rng.normal(size=(300, 4))
+    X = np.vstack([X, X[:12]])
+    finding, _ = find_dependent_rows(NAMES, X, X, Moments.from_rows(X))
+    assert finding.level == "note"
+    assert "The 312 rows carry at most as much information as about 300 independent ones." in finding.finding

@@ -123,3 +123,15 @@ def test_em_is_not_advised_where_it_is_impossible():
     assert remedy == "If they mark missing values, impute these values first."
     with pytest.raises(ValueError, match="'dose' and 'other' are never observed together"):
         Golem(missing="em").fit(table.replace({"dose": {0: np.nan}, "other": {0: np.nan}}))
+
+
+@pytest.mark.filterwarnings("ignore:.*has equally spaced values")
+@pytest.mark.parametrize("missing", ["drop", "em"])
+@pytest.mark.parametrize("kind", ["numbers", "with a category"])
+def test_row_numbers_are_found_among_rows_with_missing_values(rows, missing, kind, rng):
+    table = pd.DataFrame(rows, columns=list(NAMES)).assign(id=np.arange(1.0, 301))
+    if kind == "with a category":
+        table = table.assign(arm=rng.choice(["u", "v"], 300))
+    table.loc[rng.random(300) < 0.1, "a"] = np.nan
+    finding = diagnose(Golem(missing=missing).fit(table), table, refit=False)["odd-values"]
+    assert "equally spaced values in 'id'" in finding.finding

@@ -41,7 +41,7 @@ def test_repeated_rows_of_a_sample_are_counted_in_the_whole_table(rng):
     model = Golem(score_function="mixed").fit(repeated)
     found = diagnose(model, repeated[:1000])
     assert found.effective_rows == 1500
-    assert "The 3000 rows carry as much information as about 1500" in found["dependent-rows"].finding
+    assert "The 3000 rows carry at most as much information as about 1500" in found["dependent-rows"].finding
     assert "a sample of 1000 of 3000" in found["sample"].finding
 
 
@@ -74,6 +74,7 @@ def test_few_combinations_can_be_in_multiples_of_rows_by_accident(rng):
     assert sum(checked(table)[1] is not None for table in codes) <= 6
 
 
+@pytest.mark.filterwarnings("ignore:Neighbouring rows depend")
 def test_copies_of_rows_of_numbers_are_found_in_any_order(rng):
     X = rng.normal(size=(200, 4))
     for repeated in (np.repeat(X, 5, axis=0), rng.permutation(np.vstack([X] * 3))):
@@ -117,6 +118,7 @@ def test_rows_that_differ_in_one_column_by_brute_force(rng):
     np.testing.assert_array_equal(_differ_in_one_column(_random_numbers(X)), (differing == 1).any(axis=1))
 
 
+@pytest.mark.filterwarnings("ignore:Neighbouring rows depend")
 def test_a_dependence_is_reported_with_few_copies(rng):
     walk = rng.normal(size=(400, 4)).cumsum(axis=0)
     X = np.vstack([walk, walk[:12]])

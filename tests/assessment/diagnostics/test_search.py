@@ -7,7 +7,8 @@ import pandas as pd
 import pytest
 
 from golem import Golem, Knowledge
-from golem.assessment.diagnostics.search import find_search, reversed_refit
+from golem.assessment.diagnostics.search import find_search
+from golem.assessment.second_search import keep_better, reversed_refit
 from golem.simulate import simulate
 
 
@@ -53,3 +54,36 @@ def test_exact_searches_and_large_tables_are_not_repeated():
         assert "exact" in find_search(Golem(noise).fit(X), None).finding
     assert "Not checked" in find_search(Golem("ev").fit(X), False).finding
     assert find_search(Golem("ev").fit(X), None).level == "ok"
+
+
+def score(model):
+    choice = model.noise_choice_
+    return 2 * model.moments_.n * model.solution_.terms["score"] if choice is None else choice.scores[choice.kind]
+
+
+def rows_of_kind(kind, seed):
+    """Return a table on which the second search finds a better graph for some seeds, and the settings of the fit."""
+    X = few_rows(seed)
+    if kind != "categories":
+        return X, {"noise": kind}
+    names = [f"v{j:02}" for j in range(22)]
+    return pd.DataFrame(X[:, :22], columns=names).assign(v20=np.where(X[:, 20] > 0, "yes", "no")), {}
+
+
+@pytest.mark.parametrize(("kind", "seeds"), [("nv", (0, 2)), ("auto", (1, 3, 6)), ("categories", (4, 5))])
+def test_the_better_graph_of_two_searches_is_shown(kind, seeds):
+    gains = []
+    for seed in seeds:
+        X, settings = rows_of_kind(kind, seed)
+        model = Golem(**settings).fit(X)
+        before, again = score(model), reversed_refit(model)
+        keep_better(model)
+        assert score(model) == pytest.approx(min(before, score(again)))
+        assert "The other graph is better" not in find_search(model, None).finding
+        gains.append(before - score(model))
+        if gains[-1] > 0.05:
+            np.testing.assert_array_equal(model.cpdag_, again.cpdag_)
+            assert f"The graph shown is better than the other one, by a score difference of {gains[-1]:.1f}" in (
+                find_search(model, None).finding
+            )
+    assert max(gains) > 0.05 > min(gains) > -0.05

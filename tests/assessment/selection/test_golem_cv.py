@@ -40,7 +40,7 @@ def drawn():
 
 def test_a_criterion_buys_no_crowd_of_edges_where_the_likelihood_has_no_bound():
     for seed in range(2):
-        noise = np.random.default_rng(seed).normal(size=(10, 25))
+        noise = Moments.from_rows(np.random.default_rng(seed).normal(size=(10, 25)))
         with pytest.warns(DataWarning, match="n = 10 rows for d = 25"):
             model = GolemCV(select="bic").fit(noise)
         assert model.adjacency_.sum() <= 12

@@ -11,7 +11,7 @@ import numpy as np
 from golem.assessment.diagnostics import columns, density, dependence, directions, odd_values, repetition, search
 from golem.assessment.diagnostics.determined import find_determined
 from golem.assessment.diagnostics.finding import Diagnosis, Finding
-from golem.data.coded_sample import read_categories
+from golem.data.coded_sample import coded_table, read_categories
 from golem.data.coded_tables import CodedTable
 from golem.data.moments import Moments
 from golem.data.table_input import is_table
@@ -39,16 +39,18 @@ _LEFT_OUT = Finding(
 def diagnose_categories(model: Golem, X: Any = None, *, refit: bool | None = None) -> Diagnosis:
     """Check a graph of a table with categories; see `golem.diagnostics.diagnose`."""
     coding, moments = model.category_fit_.coding, model.moments_
-    rows, findings, effective_rows = None if X is None else _rows(X, model), [], None
+    table = None if X is None else _rows(X, model)
+    rows = None if table is None else table[~np.isnan(table).any(axis=1)]
+    findings: list[Finding] = []
+    effective_rows = None
     numbers = np.flatnonzero(coding.levels == 0)
     names = tuple(coding.names[j] for j in numbers)
-    if rows is not None and len(rows) > 1 and len(names):
+    if table is not None and rows is not None and len(rows) > 1 and len(names):
         values = rows[:, numbers]
         dependent, effective_rows = dependence.find_dependent_rows(names, values, rows, moments)
         findings += [*columns.find_sample(moments, len(rows)), *([] if dependent is None else [dependent])]
-        table = CodedTable(coding, rows)
-        findings.append(odd_values.find_odd_values(names, values, table))
-        findings.append(odd_values.find_spikes(names, values, table))
+        findings.append(odd_values.find_odd_values(names, table[:, numbers], CodedTable(coding, table)))
+        findings.append(odd_values.find_spikes(names, values, CodedTable(coding, rows)))
     score = model.category_fit_.score
     coded = score.codes if isinstance(score, Counts) else rows  # the first are all rows, the second perhaps a sample
     if coded is not None and len(coded) and not len(names):
@@ -70,21 +72,22 @@ def diagnose_categories(model: Golem, X: Any = None, *, refit: bool | None = Non
 
 
 def _rows(X: Any, model: Golem) -> Matrix:
-    """Return the complete coded rows, with the columns and levels of the model."""
+    """Return the coded rows, with the columns and levels of the model."""
     names = model.moments_.variables
     if isinstance(X, np.ndarray) and X.dtype.kind == "f":  # coded rows, as readers return them
         rows = X
         if X.shape[1] != len(names):
             raise ValueError(f"X has {X.shape[1]} columns, but the model has {len(names)}.")
     else:
-        read = read_categories(X, "drop")
-        if read is None or read[1] is None or sorted(read[0].variables) != sorted(names):
+        table = coded_table(X)
+        if table is None or sorted(table.coding.names) != sorted(names):
             raise ValueError(f"X must be a table with the columns of the model: {quoted(names)}.")
-        own, coding = _coding(read[0]).selected(names), model.category_fit_.coding
-        _require_levels(own, coding)
-        rows = own.recoded(read[1][:, positions(names, read[0].variables)], coding)
-    complete: Matrix = rows[~np.isnan(rows).any(axis=1)]
-    return complete
+        coding, complete = model.category_fit_.coding, read_categories(table, "drop")
+        assert complete is not None
+        _require_levels(_coding(complete[0]).selected(names), coding)
+        own = table.rows[:, positions(names, table.coding.names)]
+        rows = table.coding.selected(names).recoded(own, coding)
+    return rows
 
 
 def _require_levels(own: Coding, coding: Coding) -> None:

@@ -92,18 +92,19 @@ def diagnose(model: Golem, X: Any = None, *, refit: bool | None = None) -> Diagn
     if not hasattr(model, "sem_"):
         raise ValueError("The learned graph has a cycle (cycles='none'), and only a DAG can be diagnosed.")
     moments, graph = model.moments_, model.adjacency_
-    rows, residuals, numbers, independent = None, None, None, True
+    rows, residuals, numbers, independent, table = None, None, None, True, None
     if X is not None and model.environments_ is None:
-        complete, numbers = complete_rows(X, moments.names)
+        table = table_rows(X, moments.names)
+        complete, numbers = complete_rows(table)
         rows = complete if len(complete) > 1 else None
     findings: list[Finding] = [] if model.environments_ is None else environments.find_environments(model)
     effective_rows = None
-    if rows is not None and numbers is not None:
+    if rows is not None and numbers is not None and table is not None:
         centred = rows - rows.mean(axis=0)
         residuals = _residuals(centred, regressions(graph, moments.covariance))
         dependent, effective_rows = dependence.find_dependent_rows(moments.names, rows, rows, moments)
         findings += [*columns.find_sample(moments, len(rows)), *([] if dependent is None else [dependent])]
-        findings.append(odd_values.find_odd_values(moments.names, rows))
+        findings.append(odd_values.find_odd_values(moments.names, table))
         findings.append(odd_values.find_spikes(moments.names, rows))
         findings.append(influence.find_influence(graph, rows, model.edge_penalty_, moments.names, numbers))
         findings.append(outliers.find_outliers(graph, rows, residuals, moments.names, numbers))
@@ -158,8 +159,14 @@ def _rows_needed(model: Golem, complete: NDArray[np.intp] | None) -> Finding:
     return Finding("rows-needed", "note", f"Not checked, {reason}: {_FROM_ROWS}.", remedy)
 
 
-def complete_rows(X: Any, names: tuple[str, ...]) -> tuple[Matrix, NDArray[np.intp]]:
-    """Return the rows without missing values, (n, d) in the column order of the model, and their numbers, (n,)."""
+def complete_rows(table: Matrix) -> tuple[Matrix, NDArray[np.intp]]:
+    """Return the rows without missing values, (n, d), and their numbers, (n,)."""
+    complete = np.nonzero(np.isfinite(table).all(axis=1))[0]
+    return table[complete], complete
+
+
+def table_rows(X: Any, names: tuple[str, ...]) -> Matrix:
+    """Return all rows of a table, (n, d), in the column order of the model, with NaN for missing values."""
     if isinstance(X, Moments):
         raise ValueError(
             "diagnose needs the rows; Moments contain only means and covariances. Call diagnose(model), or pass the "
@@ -172,5 +179,4 @@ def complete_rows(X: Any, names: tuple[str, ...]) -> tuple[Matrix, NDArray[np.in
         values = values[:, positions(names, found)]
     elif values.shape[1] != len(names):
         raise ValueError(f"X has {values.shape[1]} columns, but the model has {len(names)}.")
-    complete = np.nonzero(np.isfinite(values).all(axis=1))[0]
-    return values[complete], complete
+    return values

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from golem.assessment.diagnostics.diagnosis import complete_rows
+from golem.assessment.diagnostics.diagnosis import complete_rows, table_rows
 from golem.assessment.plain_model import plain_model
 from golem.estimator.golem import Golem
 from golem.runtime.types import BoolMatrix, Matrix, Vector
@@ -97,6 +97,6 @@ def model_scatters(model: Golem, X: Any) -> list[EdgeScatter]:
     moments = model.moments_
     if not hasattr(model, "sem_") or moments.coding is not None or moments.d > _MOST_COLUMNS:
         return []
-    rows, _ = complete_rows(X, moments.names)
+    rows, _ = complete_rows(table_rows(X, moments.names))
     most = min(_MOST_POINTS, max(_FEWEST_POINTS, _MOST_VALUES // moments.d))
     return edge_scatters(model.weights_, model.adjacency_, rows, most) if len(rows) else []

@@ -30,14 +30,16 @@ def find_odd_values(names: tuple[str, ...], rows: Matrix, table: CodedTable | No
 
     The first is a value that occurs more than once, at an end of its column, and is farther from all others than these
     are from each other (10 times as far, unless it is a usual code such as -999); or a 0 so far below the others that
-    it cannot be one of them. The second is a column of equally spaced values, each of which occurs once. `table` has
-    these columns and categories, for advice that suits them.
+    it cannot be one of them. The second is a column of equally spaced values, each of which occurs once. All rows are
+    needed for this: the numbers of complete rows have gaps. `table` has these columns and categories, for advice that
+    suits them.
     """
     codes: dict[float, dict[str, float]] = defaultdict(dict)
-    for name, column in zip(names, rows.T, strict=True):
-        for value, share in _codes(column):
-            codes[value][name] = share
-    numbering = [name for name, column in zip(names, rows.T, strict=True) if _numbers_rows(column)]
+    columns = {name: column[np.isfinite(column)] for name, column in zip(names, rows.T, strict=True)}
+    for name, column in columns.items():
+        for value, count in _codes(column):
+            codes[value][name] = count / len(rows)
+    numbering = [name for name, column in columns.items() if _numbers_rows(column)]
     parts, remedies = [], []
     if codes:
         parts.append(f"{shortened([_listed(code, shares) for code, shares in codes.items()], 3)}, far from all others")
@@ -96,9 +98,9 @@ def _written(value: float) -> str:
     return repr(float(value)).removesuffix(".0")  # every digit, as the user will search the file for it
 
 
-def _codes(column: Vector) -> Iterator[tuple[float, float]]:
-    """Yield the smallest and the largest value of a column if it looks like a code, and the share of its cells."""
-    for value in (column.min(), column.max()):
+def _codes(column: Vector) -> Iterator[tuple[float, int]]:
+    """Yield the smallest and the largest value of a column if it looks like a code, and the number of its cells."""
+    for value in (column.min(initial=np.inf), column.max(initial=-np.inf)):
         others = column[column != value]
         count = len(column) - len(others)
         if count < 2 or len(others) < _FEWEST_OTHERS or len(np.unique(others)) < _FEWEST_VALUES:
@@ -107,7 +109,7 @@ def _codes(column: Vector) -> Iterator[tuple[float, float]]:
         usual = _USUAL_CODE.fullmatch(_written(value)) is not None
         is_far = gap > spread * (1 if usual else _FAR_FOR_OTHERS)
         if is_far or (usual and value <= _ALWAYS_CODE and others.min() >= 0) or (value == 0 and _zero_is_odd(column)):
-            yield float(value), count / len(column)
+            yield float(value), count
 
 
 def _zero_is_odd(column: Vector) -> bool:

@@ -10,13 +10,12 @@ from numpy.typing import NDArray
 from scipy.special import bdtrc
 
 from golem.assessment.diagnostics.finding import Finding
+from golem.data.dependence import HARMLESS
 from golem.data.moments import Moments
 from golem.runtime.option_words import one_copy_of
 
 # Rows are taken for copies if this is an accident with a smaller probability.
 _LEVEL = 1e-3
-# If a larger share of the rows is independent, the others are worth a note only.
-HARMLESS = 0.9
 
 
 def find_repetition(
@@ -58,8 +57,8 @@ def find_repetition(
         return Finding("dependent-rows", "ok", "The rows are not copies of a smaller table."), None
     effective = round(left / n * moments.n)
     sentence = (
-        f"{n - left} of {n} rows {why} The {moments.rows} rows carry as much information as about {effective} "
-        "independent ones."
+        f"{n - left} of {n} rows {why} The {moments.rows} rows carry at most as much information as about "
+        f"{effective} independent ones."
     )
     if left >= HARMLESS * n:
         return Finding("dependent-rows", "note", sentence, remedy), None

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 
 import numpy as np
 from sklearn.base import clone
 
 from golem.assessment.diagnostics.finding import Finding
-from golem.data.environments import Environments
-from golem.data.moments import Moments
+from golem.assessment.second_search import fit_quietly
 from golem.estimator.golem import Golem
 from golem.estimator.settings import is_counted
 from golem.runtime.messages import counted
-from golem.runtime.types import BoolMatrix, Matrix, Vector
+from golem.runtime.types import BoolMatrix, Vector
 from golem.score.likelihood import GaussianNV
-from golem.solvers import Status
 
 _MANY_LOST = 0.2
 
@@ -97,16 +94,6 @@ def standardized_refit(model: Golem) -> Golem:
     elif isinstance(model.init, np.ndarray):
         refit.set_params(init=model.init * scale[:, None] / scale)
     return fit_quietly(refit, model.moments_.standardized())
-
-
-def fit_quietly(model: Golem, data: Moments | Environments, rows: Matrix | None = None) -> Golem:
-    """Fit a model again, without the warnings of the first fit: equal scales, few rows."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        model.fit(data, rows=rows)
-    if model.solution_.status is Status.INTERRUPTED:
-        raise KeyboardInterrupt
-    return model
 
 
 def sortability(adjacency: BoolMatrix, key: Vector) -> float:

@@ -1,0 +1,121 @@
+"""A second search of a fitted table, with the columns in reverse order: which of the two graphs is better."""
+
+from __future__ import annotations
+
+import dataclasses
+import warnings
+from dataclasses import dataclass
+
+from sklearn.base import clone
+
+from golem.data.environments import Environments
+from golem.data.moments import Moments
+from golem.data.variables import Coding
+from golem.estimator.category_fit import conclude_categories
+from golem.estimator.direction_evidence import RowSource
+from golem.estimator.golem import Golem
+from golem.estimator.learned_graph import MATRICES, has_categories
+from golem.estimator.name_order import NameOrder
+from golem.estimator.settings import is_counted
+from golem.runtime.types import BoolMatrix, Matrix
+from golem.solvers import Status
+from golem.solvers.order.local.local_scores import Counts
+
+# With more columns a second search takes too long.
+LARGEST = 200
+# Scores that differ by less are equal.
+_EQUAL = 0.05
+
+
+@dataclass(frozen=True, eq=False)
+class SecondSearch:
+    """The graph that is not shown, of two that were found.
+
+    Parameters
+    ----------
+    links : ndarray of shape (d, d), bool
+        Its edges, with both directions where they are undecided without the rows.
+    excess : float
+        How much worse its score is than that of the graph shown, in units of the deviance; 0 if they are equal.
+    """
+
+    links: BoolMatrix
+    excess: float
+
+
+def is_repeatable(model: Golem) -> bool:
+    """Return whether a second search may find another graph, and is short enough."""
+    status = model.solution_.status
+    done = status in (Status.EXACT, Status.GRID) or status.is_cut_short
+    return is_counted(model) and not done and model.graph_.d <= LARGEST
+
+
+def second_search(model: Golem) -> SecondSearch:
+    """Search again, unless that was done, and compare."""
+    known: SecondSearch | None = getattr(model, "second_search_", None)
+    return known or _compared(model, reversed_refit(model))
+
+
+def keep_better(model: Golem, rows: RowSource = None) -> None:
+    """Search again, let the model show the better of the two graphs, and keep how the other one differs.
+
+    `rows` are for directions by the shape of the noise.
+    """
+    again = reversed_refit(model)
+    other = _compared(model, again)
+    if other.excess < 0:
+        other = _compared(again, model)
+        for name in MATRICES:  # made from the other graph
+            model.__dict__.pop(name, None)
+        if has_categories(model):
+            conclude_categories(model, again.solution_)
+        else:
+            model._conclude(again.solution_, again.start_solution_, rows)
+    model.second_search_ = other
+
+
+def _compared(shown: Golem, other: Golem) -> SecondSearch:
+    """Compare two fits of the same columns."""
+    excess = _deviance(other) - _deviance(shown)
+    return SecondSearch(links(other), excess if abs(excess) >= _EQUAL else 0.0)
+
+
+def links(model: Golem) -> BoolMatrix:
+    """Return the edges of a model, with both directions where they are undecided without the rows, shape (d, d)."""
+    found: BoolMatrix = model.adjacency_ | (model.undecided_ | model.by_shape_).T
+    return found
+
+
+def _deviance(model: Golem) -> float:
+    """Return the score in units of the deviance."""
+    choice = model.noise_choice_
+    if choice is not None:
+        return choice.scores[choice.kind]
+    return 2 * model.moments_.n * model.solution_.terms["score"]
+
+
+def reversed_refit(model: Golem) -> Golem:
+    """Fit the same settings to the same columns, renamed so that their order by name is reversed."""
+    moments, coding = model.moments_, model.moments_.coding
+    place = {name: position for position, name in enumerate(NameOrder(moments.variables).names)}
+    names = tuple(f"x{len(place) - 1 - place[name]}" for name in moments.variables)
+    refit: Golem = clone(model).set_params(callback=None, knowledge=model.knowledge_)
+    if (known := model.environments_) is not None:
+        parts = tuple(dataclasses.replace(part, names=names) for part in known.moments)
+        return fit_quietly(refit, dataclasses.replace(known, moments=parts))
+    if coding is None:
+        return fit_quietly(refit, dataclasses.replace(moments, names=names))
+    renamed = Coding(tuple(dataclasses.replace(one, name=x) for one, x in zip(coding.variables, names, strict=True)))
+    moments = dataclasses.replace(moments, names=renamed.column_names, coding=renamed)
+    score = model.category_fit_.score
+    return fit_quietly(refit, moments, score.codes.astype(float) if isinstance(score, Counts) else None)
+
+
+def fit_quietly(model: Golem, data: Moments | Environments, rows: Matrix | None = None) -> Golem:
+    """Fit a model again, without the warnings of the first fit: equal scales, few rows."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model.fit(data, rows=rows)
+    if model.solution_.status is Status.INTERRUPTED:
+        raise KeyboardInterrupt
+    return model
