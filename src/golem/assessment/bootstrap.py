@@ -14,7 +14,6 @@ Of tables with categories, random halves of the rows are drawn instead (`golem.d
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import threading
 import warnings
 from collections.abc import Iterator
@@ -36,7 +35,7 @@ from golem.data.resampling import Sample, half_of, resampler
 from golem.data.row_blocks import row_sample
 from golem.directions.equivalence_class import random_member
 from golem.directions.shape_rows import standardized_rows, why_unusable
-from golem.estimator.direction_evidence import RowSource, uses_shape, with_directions
+from golem.estimator.direction_evidence import uses_shape
 from golem.estimator.environment_fit import refitted
 from golem.estimator.golem import Golem
 from golem.estimator.learned_graph import has_categories
@@ -47,8 +46,6 @@ from golem.runtime.option_words import names_remedies
 from golem.runtime.progress import Counter
 from golem.runtime.threads import interruptible_map
 from golem.runtime.user_warnings import warn_user
-from golem.score.likelihood import GaussianNV
-from golem.score.regression import Regressions
 from golem.solvers import Status
 
 # A resample that cannot be fitted, for example because a rare value is missing, is drawn again up to this often.
@@ -167,21 +164,6 @@ def _require_sensible(model: Golem, replicates: int, level: float, n_jobs: int |
     model.check_settings()
 
 
-class _ReplicateModel(Golem):
-    """A fit that computes only the graph and its undecided edges.
-
-    If the noise variances decide directions in a search over orders, the replicates themselves show how certain the
-    directions are. With free variances, all members of an equivalence class fit equally well and the graph is a
-    tie-break; and a gradient solver stays at the member that it reaches first.
-    """
-
-    def _explain(self, fit: Regressions, rows: RowSource) -> None:
-        if is_counted(self) and not isinstance(self.likelihood_, GaussianNV):
-            self.graph_ = dataclasses.replace(self.graph_, undecided=np.zeros(len(self.graph_), dtype=bool))
-        else:
-            self._show(with_directions(self, fit, rows))
-
-
 def _replicate_settings(model: Golem, source: Sample | EnvironmentSample) -> dict[str, Any]:
     """Return the settings that all replicates share; a clone per replicate would copy masks and callbacks."""
     known = read_knowledge(model.knowledge, source.moments.variables)
@@ -255,7 +237,7 @@ class _Replicates:
         for _ in range(_MOST_DRAWS):
             try:
                 moments, rows = self.source.draw_with_rows(rng)
-                return _ReplicateModel(**self._settings, random_state=int(rng.integers(2**31))).fit(moments, rows=rows)
+                return Golem(**self._settings, random_state=int(rng.integers(2**31))).fit(moments, rows=rows)
             except ValueError as error:
                 reason = error
         raise ValueError(
