@@ -332,9 +332,7 @@ def test_intervals_cover_the_truth_at_about_their_rate():
         X = np.column_stack([x, 0.8 * x + rng.normal(size=100)])
         low, high = bootstrap(Golem("nv", knowledge=knowledge), X, 60, level=0.9, n_jobs=1).weight_interval[:, 0, 1]
         covered.append(low <= 0.8 <= high)
-    # Percentiles of 60 replicates cover a little less than their level; 3 standard errors.
-    assert abs(np.mean(covered) - 0.88) < 3 * np.sqrt(0.88 * 0.12 / 150)
-    assert stats.binomtest(sum(covered), 150, 0.9).pvalue > 1e-3
+    assert stats.binomtest(sum(covered), 150, 0.9).pvalue > 1e-2
 
 
 @pytest.mark.parametrize("noise", ["ev", "nv"])

@@ -1,6 +1,7 @@
 """The bootstrap for graphs (Friedman, Goldszmidt and Wyner 1999): resample the rows, learn a graph, and repeat.
 
-Three things differ from the usual bootstrap; docs/benchmarks/confidence.md measures their effect.
+Every replicate is an ordinary fit, with the same rule for claims of directions. Three things differ from the usual
+bootstrap; docs/benchmarks/confidence.md measures their effect.
 
 - **A resample counts as half its rows.** An estimate from a resample varies around that of the data, which varies
   around the truth, each by about 1/n: together like an estimate from n/2 rows. A score that counts n rows fits the
@@ -68,7 +69,8 @@ def bootstrap(
     """Learn graphs from resampled data, and return how often they agree.
 
     Every replicate is a fit with the settings of the model: its penalties, its knowledge and its noise model, which is
-    chosen anew for "auto". Searches over orders use effort="fast" unless the model has an effort of its own, and do not
+    chosen anew for "auto". It claims directions as any fit does, from the resampled rows; a direction that it leaves
+    undecided counts half. Searches over orders use effort="fast" unless the model has an effort of its own, and do not
     start from the fitted graph, which would favour it. A frequency says how stable an edge is when rows are resampled.
     It cannot show what is wrong in every replicate, such as hidden common causes or a wrong noise model.
 

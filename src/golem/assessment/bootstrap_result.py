@@ -42,10 +42,10 @@ class Bootstrap:
     adjacency_frequency : ndarray of shape (d, d)
         Share of the graphs with an edge between i and j, in any direction. Symmetric.
     direction_frequency : ndarray of shape (d, d)
-        Share of the graphs with i -> j; undecided edges count half for each direction.
+        Share of the graphs with i -> j; edges that a graph leaves undecided count half for each direction.
     weight_interval : ndarray of shape (2, d, d)
-        Low and high percentile of the weight of i -> j over all graphs; it is 0 in a graph without that edge. NaN if i
-        or j is a category.
+        Low and high percentile of the weight of i -> j over all graphs; it is 0 in a graph without that edge, and that
+        of a random member of the class if directions are undecided. NaN if i or j is a category.
     effect_interval : ndarray of shape (2, d, d)
         The same of the total effect of i on j, (I - B)^-1; 1 if i = j. NaN if it passes through a category in some
         graph.
