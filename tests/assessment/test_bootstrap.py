@@ -62,8 +62,9 @@ def test_frequencies_and_intervals_are_those_of_a_plain_loop():
         directed += model.adjacency_ - model.undecided_ / 2 + model.undecided_.T / 2
         B = model.weights_
         if model.undecided_.any():
-            S, member = model.moments_.covariance, random_member(model.adjacency_, model.undecided_, rng)
-            B = np.zeros((6, 6))
+            # Directions that the class has, but that have no evidence, are not drawn.
+            member = random_member(model.adjacency_, model.undecided_ & model.cpdag_.T, rng)
+            S, B = model.moments_.covariance, np.zeros((6, 6))
             for j in range(6):
                 parents = np.nonzero(member[:, j])[0]
                 B[parents, j] = np.linalg.lstsq(S[np.ix_(parents, parents)], S[parents, j])[0]
