@@ -3,20 +3,24 @@
 import json
 import threading
 import warnings
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
 from scipy import stats
+from sklearn.base import clone
 
 import golem
 from golem import DataWarning, Golem, GolemCV, Knowledge, Moments
 from golem.assessment.bootstrap import bootstrap
+from golem.assessment.bootstrap_result import Replicate, summarize
 from golem.data.resampling import Rows
 from golem.directions.equivalence_class import random_member
 from golem.graphs.dag import is_dag
 from golem.output.document import Supplement, describe, list_edges
+from golem.score.likelihood import GaussianNV
 from golem.simulate import simulate
 
 # A chain with strong weights: its class leaves all directions open.
@@ -38,21 +42,29 @@ def arrays(result: golem.assessment.bootstrap_result.Bootstrap) -> list[np.ndarr
     ]
 
 
+def plain_loop(model: Golem, X: np.ndarray, replicates: int, seed: int) -> Iterator[tuple[Golem, np.random.Generator]]:
+    """Fit a model to each resample, which counts as half its rows."""
+    n = len(X)
+    for k in range(replicates):
+        rng = np.random.default_rng([seed, k])
+        which = rng.integers(n, size=n)
+        S = np.cov(X[which].T, bias=True)
+        again = clone(model).set_params(random_state=int(rng.integers(2**31)))
+        yield again.fit(Moments.from_covariance(S, n // 2), rows=X[which]), rng
+
+
 def test_frequencies_and_intervals_are_those_of_a_plain_loop():
     X = simulate(6, 150, "ER2", "gaussian-nv", random_state=4).data
     result = bootstrap(Golem(), X, 12, level=0.8, random_state=5, n_jobs=1)
     joined, directed, weights, effects = np.zeros((6, 6)), np.zeros((6, 6)), [], []
-    for k in range(12):
-        rng = np.random.default_rng([5, k])
-        counts = np.bincount(rng.integers(150, size=150), minlength=150)
-        S = np.cov(np.repeat(X, counts, axis=0).T, bias=True)
-        model = Golem(random_state=int(rng.integers(2**31))).fit(Moments.from_covariance(S, 75))
+    for model, rng in plain_loop(Golem(), X, 12, seed=5):
         joined += model.adjacency_ | model.adjacency_.T
         directed += model.adjacency_ - model.undecided_ / 2 + model.undecided_.T / 2
         B = model.weights_
         if model.undecided_.any():
-            member = random_member(model.adjacency_, model.undecided_, rng)
-            B = np.zeros((6, 6))
+            # Directions that the class has, but that have no evidence, are not drawn.
+            member = random_member(model.adjacency_, model.undecided_ & model.cpdag_.T, rng)
+            S, B = model.moments_.covariance, np.zeros((6, 6))
             for j in range(6):
                 parents = np.nonzero(member[:, j])[0]
                 B[parents, j] = np.linalg.lstsq(S[np.ix_(parents, parents)], S[parents, j])[0]
@@ -61,12 +73,52 @@ def test_frequencies_and_intervals_are_those_of_a_plain_loop():
     assert (result.replicates, result.requested, result.unit, result.seed) == (12, 12, "rows", 5)
     np.testing.assert_allclose(result.adjacency_frequency, joined / 12, atol=1e-12)
     np.testing.assert_allclose(result.direction_frequency, directed / 12, atol=1e-12)
-    np.testing.assert_allclose(result.weight_interval, np.quantile(weights, (0.1, 0.9), axis=0), atol=1e-9)
-    np.testing.assert_allclose(result.effect_interval, np.quantile(effects, (0.1, 0.9), axis=0), rtol=1e-5, atol=1e-6)
+    # Of 12 values, the 10 % are at 1.3: between the smallest (at 1) and the next one.
+    weights, effects = (np.sort(values, axis=0) for values in (weights, effects))
+    for found, values in ((result.weight_interval, weights), (result.effect_interval, effects)):
+        np.testing.assert_allclose(found[0], 0.7 * values[0] + 0.3 * values[1], rtol=1e-5, atol=1e-6)
+        np.testing.assert_allclose(found[1], 0.7 * values[-1] + 0.3 * values[-2], rtol=1e-5, atol=1e-6)
     np.testing.assert_allclose(
         result.direction_frequency + result.direction_frequency.T, result.adjacency_frequency, atol=1e-12
     )
     assert is_dag(result.consensus)
+
+
+@pytest.mark.parametrize(("noise", "shape"), [("auto", "normal"), ("ev", "normal"), ("auto", "exponential")])
+def test_replicates_claim_what_a_fit_of_the_same_rows_claims(noise, shape):
+    """Also with equal and tied variances a direction without evidence counts half, and one by shape counts fully."""
+    rng = np.random.default_rng(4)
+    X = getattr(rng, "standard_" + shape)((150, 3))
+    X[:, 1] += 0.4 * X[:, 0]
+    X[:, 2] += 0.4 * X[:, 1]
+    result = bootstrap(Golem(noise), X, 12, random_state=5, n_jobs=1)
+    fits = [model for model, _ in plain_loop(Golem(noise), X, 12, seed=5)]
+    directed = sum(model.adjacency_ - model.undecided_ / 2 + model.undecided_.T / 2 for model in fits)
+    np.testing.assert_allclose(result.direction_frequency, directed / 12, atol=1e-12)
+    judged = [model for model in fits if not isinstance(model.likelihood_, GaussianNV)]
+    assert any((model.undecided_ if shape == "normal" else model.by_shape_).any() for model in judged)
+
+
+def test_an_interval_contains_a_further_value_as_often_as_it_says():
+    """Of 40 values of one distribution, the last lies between the other 39 with probability 38/40."""
+    d, rng = 50, np.random.default_rng(0)
+    graph, nothing = np.triu(np.ones((d, d), dtype=bool), 1), np.zeros((d, d), dtype=bool)
+    edges = np.nonzero(graph)
+
+    def drawn() -> Replicate:
+        effects = rng.normal(size=(d, d)).astype(np.float32)
+        return Replicate(graph, nothing, edges, rng.normal(size=len(edges[0])), effects, True)
+
+    source = Rows(Moments.from_covariance(np.eye(d), 10), np.zeros((10, d)))
+    result = summarize([drawn() for _ in range(39)], source, 39, 0, 0.95)
+    inside = np.concatenate(
+        [
+            (interval[0][graph] <= values) & (values <= interval[1][graph])
+            for interval in (result.weight_interval, result.effect_interval)
+            for values in [rng.normal(size=len(edges[0])) for _ in range(5)]
+        ]
+    )
+    assert np.mean(inside) == pytest.approx(0.95, abs=0.01)
 
 
 def test_the_seed_decides_and_the_number_of_threads_does_not():
@@ -281,9 +333,7 @@ def test_intervals_cover_the_truth_at_about_their_rate():
         X = np.column_stack([x, 0.8 * x + rng.normal(size=100)])
         low, high = bootstrap(Golem("nv", knowledge=knowledge), X, 60, level=0.9, n_jobs=1).weight_interval[:, 0, 1]
         covered.append(low <= 0.8 <= high)
-    # Percentiles of 60 replicates cover a little less than their level; 3 standard errors.
-    assert abs(np.mean(covered) - 0.88) < 3 * np.sqrt(0.88 * 0.12 / 150)
-    assert stats.binomtest(sum(covered), 150, 0.9).pvalue > 1e-3
+    assert stats.binomtest(sum(covered), 150, 0.9).pvalue > 1e-2
 
 
 @pytest.mark.parametrize("noise", ["ev", "nv"])

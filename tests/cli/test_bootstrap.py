@@ -68,8 +68,8 @@ def test_files_hold_what_the_function_returns(data):
 
 
 def test_few_graphs_are_told(data):
-    assert "too few for reliable numbers" in fit(data, "--bootstrap", 3)
-    assert "too few for reliable numbers" not in fit(data, "--bootstrap", 20)
+    assert "too few for reliable numbers" in fit(data, "--bootstrap", 38)
+    assert "too few for reliable numbers" not in fit(data, "--bootstrap", 39)
 
 
 def test_without_it_nothing_is_added(data):

@@ -1,6 +1,7 @@
 """The bootstrap for graphs (Friedman, Goldszmidt and Wyner 1999): resample the rows, learn a graph, and repeat.
 
-Three things differ from the usual bootstrap; docs/benchmarks/confidence.md measures their effect.
+Every replicate is an ordinary fit, with the same rule for claims of directions. Three things differ from the usual
+bootstrap; docs/benchmarks/confidence.md measures their effect.
 
 - **A resample counts as half its rows.** An estimate from a resample varies around that of the data, which varies
   around the truth, each by about 1/n: together like an estimate from n/2 rows. A score that counts n rows fits the
@@ -14,7 +15,6 @@ Of tables with categories, random halves of the rows are drawn instead (`golem.d
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import threading
 import warnings
 from collections.abc import Iterator
@@ -36,7 +36,7 @@ from golem.data.resampling import Sample, half_of, resampler
 from golem.data.row_blocks import row_sample
 from golem.directions.equivalence_class import random_member
 from golem.directions.shape_rows import standardized_rows, why_unusable
-from golem.estimator.direction_evidence import RowSource, uses_shape, with_directions
+from golem.estimator.direction_evidence import uses_shape
 from golem.estimator.environment_fit import refitted
 from golem.estimator.golem import Golem
 from golem.estimator.learned_graph import has_categories
@@ -47,8 +47,6 @@ from golem.runtime.option_words import names_remedies
 from golem.runtime.progress import Counter
 from golem.runtime.threads import interruptible_map
 from golem.runtime.user_warnings import warn_user
-from golem.score.likelihood import GaussianNV
-from golem.score.regression import Regressions
 from golem.solvers import Status
 
 # A resample that cannot be fitted, for example because a rare value is missing, is drawn again up to this often.
@@ -71,7 +69,8 @@ def bootstrap(
     """Learn graphs from resampled data, and return how often they agree.
 
     Every replicate is a fit with the settings of the model: its penalties, its knowledge and its noise model, which is
-    chosen anew for "auto". Searches over orders use effort="fast" unless the model has an effort of its own, and do not
+    chosen anew for "auto". It claims directions as any fit does, from the resampled rows; a direction that it leaves
+    undecided counts half. Searches over orders use effort="fast" unless the model has an effort of its own, and do not
     start from the fitted graph, which would favour it. A frequency says how stable an edge is when rows are resampled.
     It cannot show what is wrong in every replicate, such as hidden common causes or a wrong noise model.
 
@@ -167,21 +166,6 @@ def _require_sensible(model: Golem, replicates: int, level: float, n_jobs: int |
     model.check_settings()
 
 
-class _ReplicateModel(Golem):
-    """A fit that computes only the graph and its undecided edges.
-
-    If the noise variances decide directions in a search over orders, the replicates themselves show how certain the
-    directions are. With free variances, all members of an equivalence class fit equally well and the graph is a
-    tie-break; and a gradient solver stays at the member that it reaches first.
-    """
-
-    def _explain(self, fit: Regressions, rows: RowSource) -> None:
-        if is_counted(self) and not isinstance(self.likelihood_, GaussianNV):
-            self.graph_ = dataclasses.replace(self.graph_, undecided=np.zeros(len(self.graph_), dtype=bool))
-        else:
-            self._show(with_directions(self, fit, rows))
-
-
 def _replicate_settings(model: Golem, source: Sample | EnvironmentSample) -> dict[str, Any]:
     """Return the settings that all replicates share; a clone per replicate would copy masks and callbacks."""
     known = read_knowledge(model.knowledge, source.moments.variables)
@@ -255,7 +239,7 @@ class _Replicates:
         for _ in range(_MOST_DRAWS):
             try:
                 moments, rows = self.source.draw_with_rows(rng)
-                return _ReplicateModel(**self._settings, random_state=int(rng.integers(2**31))).fit(moments, rows=rows)
+                return Golem(**self._settings, random_state=int(rng.integers(2**31))).fit(moments, rows=rows)
             except ValueError as error:
                 reason = error
         raise ValueError(

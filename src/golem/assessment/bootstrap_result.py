@@ -42,10 +42,10 @@ class Bootstrap:
     adjacency_frequency : ndarray of shape (d, d)
         Share of the graphs with an edge between i and j, in any direction. Symmetric.
     direction_frequency : ndarray of shape (d, d)
-        Share of the graphs with i -> j; undecided edges count half for each direction.
+        Share of the graphs with i -> j; edges that a graph leaves undecided count half for each direction.
     weight_interval : ndarray of shape (2, d, d)
-        Low and high percentile of the weight of i -> j over all graphs; it is 0 in a graph without that edge. NaN if i
-        or j is a category.
+        Low and high percentile of the weight of i -> j over all graphs; it is 0 in a graph without that edge, and that
+        of a random member of the class if directions are undecided. NaN if i or j is a category.
     effect_interval : ndarray of shape (2, d, d)
         The same of the total effect of i on j, (I - B)^-1; 1 if i = j. NaN if it passes through a category in some
         graph.
@@ -129,7 +129,7 @@ def _weight_interval(done: Sequence[Replicate], d: int, tails: tuple[float, floa
     for row, one in zip(values, done, strict=True):
         row[place[one.edges]] = one.weights
     interval = np.zeros((2, d, d))
-    interval[:, seen] = np.quantile(values, tails, axis=0)
+    interval[:, seen] = _percentiles(values, tails)
     return interval
 
 
@@ -140,5 +140,14 @@ def _effect_interval(done: Sequence[Replicate], d: int, tails: tuple[float, floa
     for first in range(0, d, step):
         block = slice(first, first + step)
         values = np.stack([one.effects[block] for one in done]).astype(float)
-        interval[:, block] = np.quantile(values, tails, axis=0)
+        interval[:, block] = _percentiles(values, tails)
     return interval
+
+
+def _percentiles(values: Matrix, tails: tuple[float, float]) -> Matrix:
+    """Return percentiles over replicates, of which the k-th smallest of R is the one at k / (R + 1).
+
+    Another value of the same distribution lies between the k-th smallest and the k-th largest of R values with
+    probability 1 - 2 k / (R + 1). NumPy's default lies further inside: of 100 values, 93 % instead of 95 %.
+    """
+    return np.asarray(np.quantile(values, tails, axis=0, method="weibull"))

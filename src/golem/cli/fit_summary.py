@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from golem.output.document import Edge, Supplement
     from golem.workflow import FitResult
 
-# With fewer replicates, frequencies and intervals are too coarse.
-_FEW_REPLICATES = 20
+# With fewer replicates, even the smallest and the largest value are not bounds of a 95 % interval.
+_FEW_REPLICATES = 39
 _MOST_FINDINGS = 5
 _MOST_EDGES = 50
 _DIRECTION_MEANINGS = {
