@@ -50,7 +50,7 @@ class Rows(NamedTuple):
         return np.repeat(values, np.diff(self.begins), axis=0)
 
 
-def mechanism_p_values(rows: Rows, groups: Sequence[int], shared: bool = False) -> Matrix:
+def mechanism_p_values(rows: Rows, groups: Sequence[int], shared: bool = False, worth: float = 1.0) -> Matrix:
     """Test whether a mechanism in single groups is the same as in all other groups taken together.
 
     Parameters
@@ -61,6 +61,8 @@ def mechanism_p_values(rows: Rows, groups: Sequence[int], shared: bool = False) 
         The groups to compare with all others.
     shared : bool
         Whether the intercepts are equal under the hypothesis; then they are tested with the slopes.
+    worth : float
+        How many independent rows a row is worth. In a bootstrap resample this is half a row.
 
     Returns
     -------
@@ -76,7 +78,8 @@ def mechanism_p_values(rows: Rows, groups: Sequence[int], shared: bool = False) 
     g = X * residual[:, None]
     u = rows.sums(g)
     W = np.array([g[i:j].T @ g[i:j] for i, j in zip(rows.begins, rows.begins[1:], strict=False)])
-    return np.array([[_slope_p(k, A, inverse, u, W), _two_sided(scales[k])] for k in groups]).reshape(-1, 2)
+    found = [(_slope_p(k, A, inverse, u, W, worth), _two_sided(scales[k] * np.sqrt(worth))) for k in groups]
+    return np.array(found).reshape(-1, 2)
 
 
 def _design(rows: Rows, shared: bool) -> tuple[Matrix, Vector]:
@@ -90,7 +93,7 @@ def _design(rows: Rows, shared: bool) -> tuple[Matrix, Vector]:
     return values[:, 1:], values[:, 0]
 
 
-def _slope_p(k: int, A: Matrix, inverse: Matrix, u: Matrix, W: Matrix) -> float:
+def _slope_p(k: int, A: Matrix, inverse: Matrix, u: Matrix, W: Matrix, worth: float) -> float:
     """Return the p-value of equal slopes in group k and in the others.
 
     With the slopes of all rows, the sum over group k of (parent x residual) is a sum over all rows of g_i: (I - M)
@@ -111,7 +114,7 @@ def _slope_p(k: int, A: Matrix, inverse: Matrix, u: Matrix, W: Matrix) -> float:
     t = u[k, used] / scale[used]
     R = V[np.ix_(used, used)] / np.outer(scale[used], scale[used])
     statistic = float(t @ np.linalg.pinv(R, rcond=1e-8, hermitian=True) @ t)
-    return float(chdtrc(int(used.sum()), statistic))
+    return float(chdtrc(int(used.sum()), statistic * worth))
 
 
 def _scale_z(rows: Rows, residual: Vector, leverage: Vector) -> Vector:

@@ -11,7 +11,7 @@ import numpy as np
 
 from golem.data.inputs import numpy_rows
 from golem.data.row_blocks import row_sample
-from golem.directions.by_intervention import InterventionEvidence, directions_by_intervention
+from golem.directions.by_intervention import Experiments, InterventionEvidence, directions_by_intervention
 from golem.directions.by_shape import ShapeEvidence, directions_by_shape
 from golem.directions.by_variance import LEAST_EVIDENCE, evidence_in_variances
 from golem.directions.decisions import Decisions, decide
@@ -20,7 +20,7 @@ from golem.directions.members import Component, components
 from golem.estimator.learned_graph import LearnedGraph
 from golem.estimator.name_order import name_order
 from golem.estimator.settings import is_counted
-from golem.runtime.messages import counted
+from golem.runtime.messages import counted, quoted
 from golem.runtime.types import Array, BoolVector, Matrix, Vector
 from golem.score.regression import Regressions, regress_edges
 from golem.score.sparsity import L0
@@ -28,9 +28,10 @@ from golem.solvers.order.local.environment_score import environment_score
 from golem.solvers.order.local.local_scores import GaussianBlocks, node_penalty
 
 if TYPE_CHECKING:
+    from golem.data.environments import Environments
     from golem.estimator.golem import Golem
 
-# Rows, or a function that reads them if they are needed.
+# Rows, or a function that reads them if they are needed; of environments, a mapping from labels to rows.
 RowSource = Array | Callable[[], Array | None] | None
 _ENVIRONMENTS = "interventions change it"
 _NO_ROWS = "it has only means and covariances, not the rows"
@@ -39,7 +40,7 @@ _NO_ROWS = "it has only means and covariances, not the rows"
 def given_rows(own: Array | None, rows: RowSource) -> RowSource:
     """Return the rows of a table, or those given with its moments; raise a ValueError if there are both."""
     if own is not None and rows is not None:
-        raise ValueError("X has rows of its own. Give rows only if X is Moments.")
+        raise ValueError("X has rows of its own. Give rows only if X has only moments.")
     return rows if own is None else own
 
 
@@ -53,7 +54,7 @@ def with_directions(model: Golem, fit: Regressions, rows: RowSource) -> LearnedG
     undirected = open_edges(graph, graph.reversible, model.knowledge_)
     least_squares = fit if is_counted(model) else regress_edges(fit.children, fit.causes, S)
     known = known_edges(graph, model.knowledge_) | (graph.reversible & ~undirected)
-    experiments = _intervention_evidence(model, undirected)
+    experiments = _intervention_evidence(model, undirected, rows)
     undirected = undirected & ~experiments.decided
     decided = graph.reversible & ~undirected
     found = components(graph, graph.reversible, decided, name_order(model.moments_.names).place)
@@ -66,7 +67,7 @@ def with_directions(model: Golem, fit: Regressions, rows: RowSource) -> LearnedG
     return _explained(graph, decisions, known, experiments, strength, shape, S)
 
 
-def _intervention_evidence(model: Golem, undirected: BoolVector) -> InterventionEvidence:
+def _intervention_evidence(model: Golem, undirected: BoolVector, rows: RowSource) -> InterventionEvidence:
     """Return the evidence of experiments for the directions that are open."""
     graph, environments = model.graph_, model.environments_
     if environments is None or not undirected.any():
@@ -78,10 +79,32 @@ def _intervention_evidence(model: Golem, undirected: BoolVector) -> Intervention
     nodes = sorted({int(j) for one in found for j in (*one.nodes, *one.outside)})
     place, few = {j: k for k, j in enumerate(nodes)}, environments.selected(nodes)
     scores = [environment_score(few, L0(0.0), model.intervention, model.intercepts)]
-    rows = [[scores[0].rows[t] for t in own] for own in scores[0].terms]
-    scores.append(dataclasses.replace(scores[0], penalty=node_penalty(model.edge_penalty_, rows)))
+    freedom = [[scores[0].rows[t] for t in own] for own in scores[0].terms]
+    scores.append(dataclasses.replace(scores[0], penalty=node_penalty(model.edge_penalty_, freedom)))
     costs = [partial(_cost, score, place) for score in scores]
-    return directions_by_intervention(graph, undirected, found, environments.targets, model.intervention, costs)
+    tables = environment_tables(environments, rows)
+    experiments = Experiments(
+        tables,
+        environments.targets,
+        model.intervention,
+        model.intercepts == "shared",
+        1.0 if tables is None else min(environments.n / max(sum(map(len, tables)), 1), 1.0),
+    )
+    return directions_by_intervention(graph, undirected, found, experiments, costs)
+
+
+def environment_tables(environments: Environments, rows: RowSource) -> list[Matrix] | None:
+    """Return the complete rows of each environment; None if there are no rows."""
+    found = rows() if callable(rows) else rows
+    if found is None:
+        return None
+    if not isinstance(found, Mapping) or sorted(found) != sorted(environments.labels):
+        labels = quoted(environments.labels)
+        raise ValueError(f"The rows of environments must be a dictionary with an array per label, {labels}.")
+    tables = [numpy_rows(found[label]) for label in environments.labels]
+    if wrong := [table.shape for table in tables if table.ndim != 2 or table.shape[1] != environments.d]:
+        raise ValueError(f"The rows must have shape (rows, {environments.d}), as their moments do; got {wrong[0]}.")
+    return [table[~np.isnan(table).any(axis=1)] for table in tables]
 
 
 def _cost(score: GaussianBlocks, place: Mapping[int, int], j: int, parents: Iterable[int]) -> float:

@@ -281,8 +281,9 @@ class Golem(NotebookDisplay, TableEstimator, GraphMatrices, Conveniences):
             killed, the same call continues where it stopped, with the same result as a fit without a break. A file of
             other data or settings is refused. A fit that has ended returns at once.
         rows : array of shape (r, d) or function, optional
-            If X is Moments: the rows, or a sample of them, for directions by the shape of the noise. A function is
-            called only if such directions are open; it returns the rows, or None if there are none.
+            If X is Moments: the rows, or a sample of them, for directions by the shape of the noise. If X is
+            `Environments`: a dictionary from labels to rows, for directions by interventions. A function is called only
+            if such directions are open; it returns the rows, or None if there are none.
         """
         self._forget()
         noise, solver = self.check_settings()
