@@ -4,16 +4,16 @@ The interventional class says which directions the targets can decide. Whether t
 evidence: an experiment without an effect leaves the two directions tied. So a direction counts only if
 
 - every member of the Markov class with the other one has a worse score, by `LEAST_MARGIN`, and
-- every such member has more mechanisms that change where no experiment targets them. These tests hold for noise of any
-  shape (`mechanism_tests`), and the share of false changes among those found is at most `FALSE_CHANGES`.
+- every such member has more mechanisms that change although no experiment targets them. These tests hold for noise of
+  any shape (`mechanism_tests`), and the share of false changes among those found is at most `FALSE_CHANGES`.
 
-A hard intervention is judged by the same changes as a soft one. That its targets do not depend on their parents is what
-the user says, and an experiment that does nothing would look like strong evidence if it were believed.
+With hard interventions, a member is also wrong about a target that changes and still depends on its parents. This counts
+unless interventions are not hard: a target depends on a parent that it has by the structure or by changes alone.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -21,11 +21,11 @@ import numpy as np
 
 from golem.directions.best_members import rises_of_cost
 from golem.directions.equivalence_class import open_after
-from golem.directions.mechanism_tests import Rows, mechanism_p_values
+from golem.directions.experiments import DependentTarget, Experiments
 from golem.directions.members import Component, Family
 from golem.graphs.edges import Edges
-from golem.graphs.interventional import Intervention, interventional_reversible
-from golem.runtime.types import BoolVector, Matrix, Vector
+from golem.graphs.interventional import interventional_reversible
+from golem.runtime.types import BoolVector, Vector
 
 LEAST_MARGIN = 8.0
 FALSE_CHANGES = 0.05
@@ -44,56 +44,13 @@ class InterventionEvidence:
     strength : ndarray of shape (e,)
         Deviance by which the best member of the Markov class with the other direction is worse; 0 for edges that the
         interventional class leaves open.
+    dependent : tuple of DependentTarget
+        Targets of hard interventions that still depend on parents whose direction does not follow from hardness.
     """
 
     decided: BoolVector
     strength: Vector
-
-
-@dataclass(frozen=True, eq=False)
-class Experiments:
-    """The rows and the targets of environments.
-
-    Parameters
-    ----------
-    rows : sequence of ndarray of shape (n_e, d), or None
-        The complete rows of each environment; None if only their moments are known.
-    targets : sequence of collections of int
-        The targets of each environment.
-    intervention : {"soft", "hard"}
-        Whether targets still depend on their parents.
-    shared : bool
-        Whether the intercepts of a mechanism are equal in all environments that do not target it.
-    worth : float
-        How many independent rows a row is worth.
-    """
-
-    rows: Sequence[Matrix] | None
-    targets: Sequence[Collection[int]]
-    intervention: Intervention = "soft"
-    shared: bool = False
-    worth: float = 1.0
-
-    def compared(self, j: int, component: Collection[int]) -> tuple[list[int], list[int]]:
-        """Return the environments that do not target a node, and which of them target others of its component.
-
-        The second list has places in the first. Experiments on other components change no mechanism of this one.
-        """
-        assert self.rows is not None
-        without = [e for e, own in enumerate(self.targets) if j not in own and len(self.rows[e]) > 1]
-        changing = [k for k, e in enumerate(without) if not set(self.targets[e]).isdisjoint(component)]
-        return (without, changing) if len(without) > 1 else ([], [])
-
-    def p_values(self, family: Family, component: Collection[int]) -> Vector:
-        """Return a p-value per environment that could change the mechanism of a node: that it does not."""
-        assert self.rows is not None
-        j, parents = family
-        without, changing = self.compared(j, component)
-        if not changing:
-            return np.ones(0)
-        rows = Rows.of([self.rows[e][:, [j, *parents]] for e in without])
-        p = mechanism_p_values(rows, changing, self.shared, self.worth)
-        return np.asarray(np.minimum(p.min(axis=1) * (2 if parents or self.shared else 1), 1.0))
+    dependent: tuple[DependentTarget, ...] = ()
 
 
 def directions_by_intervention(
@@ -114,59 +71,69 @@ def directions_by_intervention(
     found : list of Component
         The components of its CPDAG.
     experiments : Experiments
-        The rows and targets of the environments. Without rows no direction is decided.
+        The rows and targets of the environments.
     scores : sequence of callables
         Interventional scores of one node, `score(j, parents)`. All must support a direction: with penalties, and
         without them, because a model in which an experiment changes fewer coefficients has a lower penalty even if the
         experiment changed nothing.
     """
-    strength, nothing = np.zeros(len(edges)), np.zeros(len(edges), dtype=bool)
     can_decide = undirected & ~interventional_reversible(edges, experiments.targets, experiments.intervention)
-    if experiments.rows is None or not can_decide.any():
-        return InterventionEvidence(nothing, strength)
-    rises = [rises_of_cost(found, partial(_costs, score)) for score in scores]
-    for k in np.flatnonzero(can_decide):
-        i, j = int(edges.causes[k]), int(edges.children[k])
-        strength[k] = max(min(known[j, i] - known[i, j] for known in rises), 0.0)
-    decided = can_decide & (strength >= LEAST_MARGIN)
-    decided &= _with_fewer_changes(edges, decided, found, experiments)
-    return InterventionEvidence(undirected & ~open_after(edges, undirected, decided), strength)
+    ends = set(edges.causes[can_decide].tolist())
+    found = [component for component in found if not ends.isdisjoint(component.nodes.tolist())]
+    tests = _Tests(found, experiments)
+    fewer, dependent = _margins(edges, rises_of_cost(found, tests.changes)), []
+    if experiments.intervention == "hard":
+        dependent = experiments.dependent_targets(_certain_parents(edges, undirected, can_decide, fewer))
+        if not dependent:
+            fewer = _margins(edges, rises_of_cost(found, tests.changes_and_contradictions))
+    margins = [_margins(edges, rises_of_cost(found, partial(_costs, score))) for score in scores]
+    strength = np.where(can_decide, np.maximum(np.min(margins, axis=0), 0.0), 0.0)
+    decided = can_decide & (strength >= LEAST_MARGIN) & (fewer > 0.5)
+    return InterventionEvidence(undirected & ~open_after(edges, undirected, decided), strength, tuple(dependent))
 
 
-def _with_fewer_changes(
-    edges: Edges, candidates: BoolVector, found: list[Component], experiments: Experiments
-) -> BoolVector:
-    """Return which candidates have fewer changed mechanisms than every member with the other direction."""
-    if not candidates.any():
-        return candidates
-    nodes = set(edges.causes[candidates].tolist())
-    of_node = {j: component for component in found for j in component.nodes.tolist()}
-    tested = {j for j, component in of_node.items() if not nodes.isdisjoint(component.nodes.tolist())}
+class _Tests:
+    """The tests of all mechanisms of the members of some components; each is computed once."""
 
-    def changes(families: list[Family]) -> Vector:
-        """Return for each family whether its mechanism changes in an experiment; 0 without a candidate."""
-        p, number = [], 0
-        for j, parents in families:
-            component = of_node[j].nodes.tolist()
-            # All tests count, so that those of other components are not chosen by their result.
-            number += len(experiments.compared(j, component)[1])
-            p.append(experiments.p_values((j, parents), component) if j in tested else np.ones(0))
-        level = _largest_rejected(np.concatenate(p), number)
-        return np.array([float((own <= level).any()) for own in p])
+    def __init__(self, found: list[Component], experiments: Experiments) -> None:
+        self._experiments = experiments
+        self._component = {j: component.nodes.tolist() for component in found for j in component.nodes.tolist()}
+        self._found: list[Vector] = []
 
-    rises = rises_of_cost(found, changes)
-    fewer = np.zeros_like(candidates)
-    for k in np.flatnonzero(candidates):
-        i, j = int(edges.causes[k]), int(edges.children[k])
-        fewer[k] = rises[j, i] - rises[i, j] > 0.5
-    return fewer
+    def changes(self, families: list[Family]) -> Vector:
+        """Return which mechanisms change in an environment that does not target them."""
+        self._found = [self._experiments.changes(one, self._component[one[0]]) for one in families]
+        return _are_false(self._found)
+
+    def changes_and_contradictions(self, families: list[Family]) -> Vector:
+        """Return which mechanisms change, or depend on their parents in an environment that targets them."""
+        pairs = zip(self._found, families, strict=True)
+        return _are_false([np.append(p, self._experiments.contradictions(one)) for p, one in pairs])
 
 
-def _largest_rejected(p: Vector, number: int) -> float:
-    """Return the p-value up to which at most a share `FALSE_CHANGES` is false (Benjamini and Hochberg 1995); or -1."""
-    ordered = np.sort(p)
-    rejected = ordered[ordered <= FALSE_CHANGES * np.arange(1, len(p) + 1) / max(number, 1)]
-    return float(rejected[-1]) if len(rejected) else -1.0
+def _are_false(found: list[Vector]) -> Vector:
+    """Return which of several lists of p-values have one that is small enough (Benjamini and Hochberg 1995)."""
+    p = np.sort(np.concatenate([np.ones(0), *found]))
+    small = p[p <= FALSE_CHANGES * np.arange(1, len(p) + 1) / max(len(p), 1)]
+    level = small[-1] if len(small) else -1.0
+    return np.array([float((own <= level).any()) for own in found])
+
+
+def _margins(edges: Edges, rises: Mapping[tuple[int, int], float]) -> Vector:
+    """Return by how much the best member with the other direction of each edge is worse; 0 where none is known."""
+    ends = zip(edges.causes.tolist(), edges.children.tolist(), strict=True)
+    return np.array([rises[j, i] - rises[i, j] if (i, j) in rises else 0.0 for i, j in ends])
+
+
+def _certain_parents(edges: Edges, undirected: BoolVector, can_decide: BoolVector, fewer: Vector) -> list[list[int]]:
+    """Return the parents of every node by the class, by knowledge or by changes, whatever direction is shown."""
+    parents: list[list[int]] = [[] for _ in range(edges.d)]
+    for k, (i, j) in enumerate(zip(edges.causes.tolist(), edges.children.tolist(), strict=True)):
+        if not undirected[k] or (can_decide[k] and fewer[k] > 0.5):
+            parents[j].append(i)
+        elif can_decide[k] and fewer[k] < -0.5:
+            parents[i].append(j)
+    return parents
 
 
 def _costs(score: LocalCost, families: list[Family]) -> Vector:

@@ -93,6 +93,13 @@ def _design(rows: Rows, shared: bool) -> tuple[Matrix, Vector]:
     return values[:, 1:], values[:, 0]
 
 
+def dependence_p_value(rows: Matrix, worth: float = 1.0) -> float:
+    """Test whether the variable in the first column is uncorrelated with all others, in the rows of one environment."""
+    X, y = _design(Rows.of([rows]), shared=False)
+    g = X * y[:, None]
+    return _upper_tail(g.sum(axis=0), g.T @ g, worth)
+
+
 def _slope_p(k: int, A: Matrix, inverse: Matrix, u: Matrix, W: Matrix, worth: float) -> float:
     """Return the p-value of equal slopes in group k and in the others.
 
@@ -100,21 +107,22 @@ def _slope_p(k: int, A: Matrix, inverse: Matrix, u: Matrix, W: Matrix, worth: fl
     parent x noise in the group and -M parent x noise in the others, M = A_k A^-1. Its variance is estimated by the sum
     of g_i g_i'.
     """
-    from scipy.special import chdtrc
-
-    if not u.shape[1]:
-        return 1.0
     M = A[k] @ inverse
     rest = np.eye(len(M)) - M
-    V = rest @ W[k] @ rest.T + M @ (W.sum(axis=0) - W[k]) @ M.T
-    scale = np.sqrt(np.diagonal(V))
-    used = scale > 0
+    return _upper_tail(u[k], rest @ W[k] @ rest.T + M @ (W.sum(axis=0) - W[k]) @ M.T, worth)
+
+
+def _upper_tail(u: Vector, V: Matrix, worth: float) -> float:
+    """Return the p-value of worth u' V^-1 u, from chi squared; 1 if V is 0."""
+    from scipy.special import chdtrc
+
+    used = np.diagonal(V) > 0
     if not used.any():
         return 1.0
-    t = u[k, used] / scale[used]
-    R = V[np.ix_(used, used)] / np.outer(scale[used], scale[used])
-    statistic = float(t @ np.linalg.pinv(R, rcond=1e-8, hermitian=True) @ t)
-    return float(chdtrc(int(used.sum()), statistic * worth))
+    scale = np.sqrt(np.diagonal(V)[used])
+    t, R = u[used] / scale, V[np.ix_(used, used)] / np.outer(scale, scale)
+    statistic = worth * float(t @ np.linalg.pinv(R, rcond=1e-8, hermitian=True) @ t)
+    return float(chdtrc(len(t), statistic))
 
 
 def _scale_z(rows: Rows, residual: Vector, leverage: Vector) -> Vector:

@@ -11,11 +11,12 @@ import numpy as np
 
 from golem.data.inputs import numpy_rows
 from golem.data.row_blocks import row_sample
-from golem.directions.by_intervention import Experiments, InterventionEvidence, directions_by_intervention
+from golem.directions.by_intervention import InterventionEvidence, directions_by_intervention
 from golem.directions.by_shape import ShapeEvidence, directions_by_shape
 from golem.directions.by_variance import LEAST_EVIDENCE, evidence_in_variances
 from golem.directions.decisions import Decisions, decide
 from golem.directions.equivalence_class import known_edges, open_edges
+from golem.directions.experiments import Experiments
 from golem.directions.members import Component, components
 from golem.estimator.learned_graph import LearnedGraph
 from golem.estimator.name_order import name_order
@@ -68,10 +69,14 @@ def with_directions(model: Golem, fit: Regressions, rows: RowSource) -> LearnedG
 
 
 def _intervention_evidence(model: Golem, undirected: BoolVector, rows: RowSource) -> InterventionEvidence:
-    """Return the evidence of experiments for the directions that are open."""
+    """Return the evidence of experiments for the directions that are open; there is none without rows."""
     graph, environments = model.graph_, model.environments_
+    nothing = InterventionEvidence(np.zeros_like(undirected), np.zeros(len(graph)))
     if environments is None or not undirected.any():
-        return InterventionEvidence(np.zeros_like(undirected), np.zeros(len(graph)))
+        return nothing
+    tables = environment_tables(environments, rows)
+    if tables is None:
+        return nothing
     assert graph.reversible is not None
     known, rank = known_edges(graph, model.knowledge_), name_order(model.moments_.names).place
     found = components(graph, graph.reversible, known, rank)
@@ -82,14 +87,10 @@ def _intervention_evidence(model: Golem, undirected: BoolVector, rows: RowSource
     freedom = [[scores[0].rows[t] for t in own] for own in scores[0].terms]
     scores.append(dataclasses.replace(scores[0], penalty=node_penalty(model.edge_penalty_, freedom)))
     costs = [partial(_cost, score, place) for score in scores]
-    tables = environment_tables(environments, rows)
-    experiments = Experiments(
-        tables,
-        environments.targets,
-        model.intervention,
-        model.intercepts == "shared",
-        1.0 if tables is None else min(environments.n / max(sum(map(len, tables)), 1), 1.0),
-    )
+    # Rows of a bootstrap resample are worth fewer independent ones.
+    worth = min(environments.n / max(sum(map(len, tables)), 1), 1.0)
+    shared = model.intercepts == "shared"
+    experiments = Experiments(tables, environments.targets, model.intervention, shared, worth)
     return directions_by_intervention(graph, undirected, found, experiments, costs)
 
 

@@ -1,0 +1,111 @@
+"""What the rows of experiments say about a mechanism: whether it changes where it must not.
+
+A DAG claims that the mechanism of each node, its regression on its parents, is the same in all environments that do not
+target the node. With hard interventions it also claims that targets do not depend on their parents.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from golem.directions.mechanism_tests import Rows, dependence_p_value, mechanism_p_values
+from golem.directions.members import Family
+from golem.graphs.interventional import Intervention
+from golem.runtime.types import Matrix, Vector
+
+# Level at which hard interventions are found not to be hard, for all targets together.
+LEVEL_OF_DEPENDENCE = 0.01
+
+
+class DependentTarget(NamedTuple):
+    """A target of a hard intervention that still depends on its parents, and the share of its variance they explain."""
+
+    environment: int
+    node: int
+    r2: float
+
+
+@dataclass(frozen=True, eq=False)
+class Experiments:
+    """The complete rows and the targets of environments.
+
+    Parameters
+    ----------
+    rows : sequence of ndarray of shape (n_e, d)
+        The rows of each environment.
+    targets : sequence of collections of int
+        The targets of each environment.
+    intervention : {"soft", "hard"}
+        Whether targets still depend on their parents.
+    shared : bool
+        Whether the intercepts of a mechanism are equal in all environments that do not target it.
+    worth : float
+        How many independent rows a row is worth.
+    """
+
+    rows: Sequence[Matrix]
+    targets: Sequence[Collection[int]]
+    intervention: Intervention = "soft"
+    shared: bool = False
+    worth: float = 1.0
+
+    def changes(self, family: Family, component: Collection[int]) -> Vector:
+        """Return the p-values of no change in the environments that do not target a node but others of its component.
+
+        Each is compared with all others that do not target the node. Experiments on other components change nothing.
+        """
+        without = self._usable(family[0])
+        changing = [k for k, e in enumerate(without) if not set(self.targets[e]).isdisjoint(component)]
+        return self._compared(family, without, changing) if len(without) > 1 else np.ones(0)
+
+    def contradictions(self, family: Family) -> Vector:
+        """Return the p-values of a node that, where a hard intervention targets it, depends on its parents and changes.
+
+        Without the change, an experiment that did nothing would be strong evidence that the node has no parents.
+        """
+        j, parents = family
+        without, found = self._usable(j), []
+        if not (parents and without):
+            return np.ones(0)
+        for e in self._targeting(j):
+            p = dependence_p_value(self.rows[e][:, [j, *parents]], self.worth)
+            found.append(max(p, float(self._compared(family, [e, *without], [0])[0])))
+        return np.array(found)
+
+    def dependent_targets(self, parents: Sequence[Sequence[int]]) -> list[DependentTarget]:
+        """Return the targets that depend on the given parents where they should not, the most dependent first."""
+        cases, p = [], []
+        for j, own in enumerate(parents):
+            for e in self._targeting(j) if own else []:
+                rows = self.rows[e][:, [j, *own]]
+                cases.append(DependentTarget(e, j, _share_explained(rows)))
+                p.append(dependence_p_value(rows, self.worth))
+        wrong = [case for case, one in zip(cases, p, strict=True) if one * len(p) < LEVEL_OF_DEPENDENCE]
+        return sorted(wrong, key=lambda case: -case.r2)
+
+    def _compared(self, family: Family, environments: Sequence[int], places: Sequence[int]) -> Vector:
+        """Return the p-values of no change of a mechanism, for some of the environments against all others."""
+        j, parents = family
+        rows = Rows.of([self.rows[e][:, [j, *parents]] for e in environments])
+        p = mechanism_p_values(rows, places, self.shared, self.worth)
+        return np.asarray(np.minimum(p.min(axis=1) * (2 if parents or self.shared else 1), 1.0))
+
+    def _usable(self, j: int) -> list[int]:
+        """Return the environments with rows that do not target a node."""
+        return [e for e, own in enumerate(self.targets) if j not in own and len(self.rows[e]) > 1]
+
+    def _targeting(self, j: int) -> list[int]:
+        """Return the environments with rows that target a node."""
+        return [e for e, own in enumerate(self.targets) if j in own and len(self.rows[e]) > 1]
+
+
+def _share_explained(rows: Matrix) -> float:
+    """Return the share of the variance of the first column that the others explain."""
+    centred = rows - rows.mean(axis=0)
+    total = float(centred[:, 0] @ centred[:, 0])
+    left = centred[:, 0] - centred[:, 1:] @ np.linalg.lstsq(centred[:, 1:], centred[:, 0])[0]
+    return 1 - float(left @ left) / total if total > 0 else 0.0
