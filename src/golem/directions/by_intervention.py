@@ -7,8 +7,9 @@ evidence: an experiment without an effect leaves the two directions tied. So a d
 - every such member has more mechanisms that change although no experiment targets them. These tests hold for noise of
   any shape (`mechanism_tests`), and the share of false changes among those found is at most `FALSE_CHANGES`.
 
-With hard interventions, a member is also wrong about a target that changes and still depends on its parents. This counts
-unless interventions are not hard: a target depends on a parent that it has by the structure or by changes alone.
+With hard interventions, a member is also wrong about a target that changes and still depends on its parents. This
+counts only if hardness passes a test: targets do not depend on the parents that they have by the structure, by
+knowledge or by changes alone. If they do, the assumption of the score is wrong, and no direction counts.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ import numpy as np
 
 from golem.directions.best_members import rises_of_cost
 from golem.directions.equivalence_class import open_after
-from golem.directions.experiments import DependentTarget, Experiments
+from golem.directions.experiments import Experiments, Hardness
 from golem.directions.members import Component, Family
 from golem.graphs.edges import Edges
 from golem.graphs.interventional import interventional_reversible
@@ -44,13 +45,13 @@ class InterventionEvidence:
     strength : ndarray of shape (e,)
         Deviance by which the best member of the Markov class with the other direction is worse; 0 for edges that the
         interventional class leaves open.
-    dependent : tuple of DependentTarget
-        Targets of hard interventions that still depend on parents whose direction does not follow from hardness.
+    hardness : Hardness or None
+        Whether hard interventions are hard. If they are not, no direction is decided.
     """
 
     decided: BoolVector
     strength: Vector
-    dependent: tuple[DependentTarget, ...] = ()
+    hardness: Hardness | None = None
 
 
 def directions_by_intervention(
@@ -81,15 +82,16 @@ def directions_by_intervention(
     ends = set(edges.causes[can_decide].tolist())
     found = [component for component in found if not ends.isdisjoint(component.nodes.tolist())]
     tests = _Tests(found, experiments)
-    fewer, dependent = _margins(edges, rises_of_cost(found, tests.changes)), []
+    fewer, hardness = _margins(edges, rises_of_cost(found, tests.changes)), None
     if experiments.intervention == "hard":
-        dependent = experiments.dependent_targets(_certain_parents(edges, undirected, can_decide, fewer))
-        if not dependent:
+        hardness = experiments.hardness(_certain_parents(edges, undirected, can_decide, fewer))
+        can_decide = can_decide & (not hardness.dependent)
+        if hardness.is_supported:
             fewer = _margins(edges, rises_of_cost(found, tests.changes_and_contradictions))
     margins = [_margins(edges, rises_of_cost(found, partial(_costs, score))) for score in scores]
     strength = np.where(can_decide, np.maximum(np.min(margins, axis=0), 0.0), 0.0)
     decided = can_decide & (strength >= LEAST_MARGIN) & (fewer > 0.5)
-    return InterventionEvidence(undirected & ~open_after(edges, undirected, decided), strength, tuple(dependent))
+    return InterventionEvidence(undirected & ~open_after(edges, undirected, decided), strength, hardness)
 
 
 class _Tests:

@@ -6,6 +6,7 @@ target the node. With hard interventions it also claims that targets do not depe
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -21,12 +22,52 @@ from golem.runtime.types import Matrix, Vector
 LEVEL_OF_DEPENDENCE = 0.01
 
 
+class Shift(NamedTuple):
+    """How the mechanism of a variable in one environment differs from that in others.
+
+    Parameters
+    ----------
+    environment, node : int
+        Numbers of the environment and of the variable.
+    is_target : bool
+        Whether the environment targets the variable.
+    p_values : tuple of float
+        Of the tests of the intercept, the slopes and the variance; NaN where there is nothing to test.
+    """
+
+    environment: int
+    node: int
+    is_target: bool
+    p_values: tuple[float, float, float]
+
+
 class DependentTarget(NamedTuple):
     """A target of a hard intervention that still depends on its parents, and the share of its variance they explain."""
 
     environment: int
     node: int
     r2: float
+
+
+@dataclass(frozen=True)
+class Hardness:
+    """Whether targets of hard interventions depend on parents whose direction does not follow from hardness.
+
+    Parameters
+    ----------
+    tested : int
+        Number of targets with such parents.
+    dependent : tuple of DependentTarget
+        Those that depend on them, the most dependent first.
+    """
+
+    tested: int = 0
+    dependent: tuple[DependentTarget, ...] = ()
+
+    @property
+    def is_supported(self) -> bool:
+        """Whether it was tested and not refuted."""
+        return self.tested > 0 and not self.dependent
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,8 +117,8 @@ class Experiments:
             found.append(max(p, float(self._compared(family, [e, *without], [0])[0])))
         return np.array(found)
 
-    def dependent_targets(self, parents: Sequence[Sequence[int]]) -> list[DependentTarget]:
-        """Return the targets that depend on the given parents where they should not, the most dependent first."""
+    def hardness(self, parents: Sequence[Sequence[int]]) -> Hardness:
+        """Test whether targets depend on the given parents."""
         cases, p = [], []
         for j, own in enumerate(parents):
             for e in self._targeting(j) if own else []:
@@ -85,7 +126,23 @@ class Experiments:
                 cases.append(DependentTarget(e, j, _share_explained(rows)))
                 p.append(dependence_p_value(rows, self.worth))
         wrong = [case for case, one in zip(cases, p, strict=True) if one * len(p) < LEVEL_OF_DEPENDENCE]
-        return sorted(wrong, key=lambda case: -case.r2)
+        return Hardness(len(cases), tuple(sorted(wrong, key=lambda case: -case.r2)))
+
+    def effects(self, parents: Sequence[Sequence[int]]) -> list[Shift]:
+        """Compare the mechanism of every target with that in the observational environments, or in all others.
+
+        The first p-value is that of the intercept and the slopes together.
+        """
+        observational = [e for e, own in enumerate(self.targets) if not own and len(self.rows[e]) > 1]
+        found = []
+        for j, own in enumerate(parents):
+            for e in self._targeting(j):
+                if others := [k for k in (observational or self._usable(j)) if k != e]:
+                    rows = Rows.of([self.rows[k][:, [j, *own]] for k in (e, *others)])
+                    slopes, scale = mechanism_p_values(rows, [0], worth=self.worth)[0]
+                    both = mechanism_p_values(rows, [0], shared=True, worth=self.worth)[0, 0]
+                    found.append(Shift(e, j, True, (both, slopes if own else math.nan, scale)))
+        return found
 
     def _compared(self, family: Family, environments: Sequence[int], places: Sequence[int]) -> Vector:
         """Return the p-values of no change of a mechanism, for some of the environments against all others."""

@@ -29,7 +29,6 @@ from golem.solvers.order.local.environment_score import environment_score
 from golem.solvers.order.local.local_scores import GaussianBlocks, node_penalty
 
 if TYPE_CHECKING:
-    from golem.data.environments import Environments
     from golem.estimator.golem import Golem
 
 # Rows, or a function that reads them if they are needed; of environments, a mapping from labels to rows.
@@ -72,10 +71,10 @@ def _intervention_evidence(model: Golem, undirected: BoolVector, rows: RowSource
     """Return the evidence of experiments for the directions that are open; there is none without rows."""
     graph, environments = model.graph_, model.environments_
     nothing = InterventionEvidence(np.zeros_like(undirected), np.zeros(len(graph)))
-    if environments is None or not undirected.any():
+    if environments is None or not (undirected.any() or model.intervention == "hard"):
         return nothing
-    tables = environment_tables(environments, rows)
-    if tables is None:
+    experiments = experiments_of(model, rows)
+    if experiments is None:
         return nothing
     assert graph.reversible is not None
     known, rank = known_edges(graph, model.knowledge_), name_order(model.moments_.names).place
@@ -87,17 +86,13 @@ def _intervention_evidence(model: Golem, undirected: BoolVector, rows: RowSource
     freedom = [[scores[0].rows[t] for t in own] for own in scores[0].terms]
     scores.append(dataclasses.replace(scores[0], penalty=node_penalty(model.edge_penalty_, freedom)))
     costs = [partial(_cost, score, place) for score in scores]
-    # Rows of a bootstrap resample are worth fewer independent ones.
-    worth = min(environments.n / max(sum(map(len, tables)), 1), 1.0)
-    shared = model.intercepts == "shared"
-    experiments = Experiments(tables, environments.targets, model.intervention, shared, worth)
     return directions_by_intervention(graph, undirected, found, experiments, costs)
 
 
-def environment_tables(environments: Environments, rows: RowSource) -> list[Matrix] | None:
-    """Return the complete rows of each environment; None if there are no rows."""
-    found = rows() if callable(rows) else rows
-    if found is None:
+def experiments_of(model: Golem, rows: RowSource) -> Experiments | None:
+    """Return the experiments of a model with the complete rows of each environment; None without rows."""
+    environments, found = model.environments_, rows() if callable(rows) else rows
+    if environments is None or found is None:
         return None
     if not isinstance(found, Mapping) or sorted(found) != sorted(environments.labels):
         labels = quoted(environments.labels)
@@ -105,7 +100,10 @@ def environment_tables(environments: Environments, rows: RowSource) -> list[Matr
     tables = [numpy_rows(found[label]) for label in environments.labels]
     if wrong := [table.shape for table in tables if table.ndim != 2 or table.shape[1] != environments.d]:
         raise ValueError(f"The rows must have shape (rows, {environments.d}), as their moments do; got {wrong[0]}.")
-    return [table[~np.isnan(table).any(axis=1)] for table in tables]
+    complete = [table[~np.isnan(table).any(axis=1)] for table in tables]
+    # Rows of a bootstrap resample are worth fewer independent ones.
+    worth = min(environments.n / max(sum(map(len, complete)), 1), 1.0)
+    return Experiments(complete, environments.targets, model.intervention, model.intercepts == "shared", worth)
 
 
 def _cost(score: GaussianBlocks, place: Mapping[int, int], j: int, parents: Iterable[int]) -> float:
@@ -174,6 +172,7 @@ def _explained(
         "error_rate": error_rate,
     }
     about: dict[str, Any] = {"conflicts": decisions.conflicts, "shape_note": _note(decisions, shape)}
+    about |= {"hardness": experiments.hardness}
     if not turned.any():
         return dataclasses.replace(graph, **per_edge, **about)
     order = np.lexsort((causes, children))
