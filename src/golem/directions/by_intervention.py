@@ -4,8 +4,9 @@ The interventional class says which directions the targets can decide. Whether t
 evidence: an experiment without an effect leaves the two directions tied. So a direction counts only if
 
 - every member of the Markov class with the other one has a worse score, by `LEAST_MARGIN`, and
-- every such member has more mechanisms that change although no experiment targets them. These tests hold for noise of
-  any shape (`mechanism_tests`), and the share of false changes among those found is at most `FALSE_CHANGES`.
+- mechanisms of every such member change although no experiment targets them, by the same margin in -2 log p. These
+  tests hold for noise of any shape (`mechanism_tests`). Of the changes found, at most a share `FALSE_CHANGES` is false,
+  and others do not count.
 
 With hard interventions, a member is also wrong about a target that changes and still depends on its parents. This
 counts only if hardness passes a test: targets do not depend on the parents that they have by the structure, by
@@ -29,7 +30,8 @@ from golem.graphs.interventional import interventional_reversible
 from golem.runtime.types import BoolVector, Vector
 
 LEAST_MARGIN = 8.0
-FALSE_CHANGES = 0.05
+FALSE_CHANGES = 0.02
+_SMALLEST_P = 1e-300
 # The cost of a node given its parents, in units of the deviance.
 LocalCost = Callable[[int, Iterable[int]], float]
 
@@ -43,8 +45,8 @@ class InterventionEvidence:
     decided : ndarray of shape (e,), bool
         The edges whose direction interventions decide and neither the Markov class nor knowledge does.
     strength : ndarray of shape (e,)
-        Deviance by which the best member of the Markov class with the other direction is worse; 0 for edges that the
-        interventional class leaves open.
+        Deviance by which the best member of the Markov class with the other direction is worse, or -2 log p of its
+        changes if this is smaller; 0 for edges that the interventional class leaves open.
     hardness : Hardness or None
         Whether hard interventions are hard. If they are not, no direction is decided.
     """
@@ -82,20 +84,20 @@ def directions_by_intervention(
     ends = set(edges.causes[can_decide].tolist())
     found = [component for component in found if not ends.isdisjoint(component.nodes.tolist())]
     tests = _Tests(found, experiments)
-    fewer, hardness = _margins(edges, rises_of_cost(found, tests.changes)), None
+    changes, hardness = _margins(edges, rises_of_cost(found, tests.changes)), None
     if experiments.intervention == "hard":
-        hardness = experiments.hardness(_certain_parents(edges, undirected, can_decide, fewer))
+        hardness = experiments.hardness(_certain_parents(edges, undirected, can_decide, changes))
         can_decide = can_decide & (not hardness.dependent)
         if hardness.is_supported:
-            fewer = _margins(edges, rises_of_cost(found, tests.changes_and_contradictions))
+            changes = _margins(edges, rises_of_cost(found, tests.changes_and_contradictions))
     margins = [_margins(edges, rises_of_cost(found, partial(_costs, score))) for score in scores]
-    strength = np.where(can_decide, np.maximum(np.min(margins, axis=0), 0.0), 0.0)
-    decided = can_decide & (strength >= LEAST_MARGIN) & (fewer > 0.5)
+    strength = np.where(can_decide, np.maximum(np.min([changes, *margins], axis=0), 0.0), 0.0)
+    decided = can_decide & (strength >= LEAST_MARGIN)
     return InterventionEvidence(undirected & ~open_after(edges, undirected, decided), strength, hardness)
 
 
 class _Tests:
-    """The tests of all mechanisms of the members of some components; each is computed once."""
+    """The tests of all mechanisms of the members of some components, as costs: -2 log p of what is false, else 0."""
 
     def __init__(self, found: list[Component], experiments: Experiments) -> None:
         self._experiments = experiments
@@ -103,22 +105,23 @@ class _Tests:
         self._found: list[Vector] = []
 
     def changes(self, families: list[Family]) -> Vector:
-        """Return which mechanisms change in an environment that does not target them."""
+        """Return the evidence that mechanisms change in an environment that does not target them."""
         self._found = [self._experiments.changes(one, self._component[one[0]]) for one in families]
-        return _are_false(self._found)
+        return _evidence(self._found)
 
     def changes_and_contradictions(self, families: list[Family]) -> Vector:
-        """Return which mechanisms change, or depend on their parents in an environment that targets them."""
+        """Return the evidence that they change, or depend on their parents in an environment that targets them."""
         pairs = zip(self._found, families, strict=True)
-        return _are_false([np.append(p, self._experiments.contradictions(one)) for p, one in pairs])
+        return _evidence([np.append(p, self._experiments.contradictions(one)) for p, one in pairs])
 
 
-def _are_false(found: list[Vector]) -> Vector:
-    """Return which of several lists of p-values have one that is small enough (Benjamini and Hochberg 1995)."""
+def _evidence(found: list[Vector]) -> Vector:
+    """Return -2 log of the smallest of each list of p-values, or 0 if it is not small (Benjamini and Hochberg 1995)."""
     p = np.sort(np.concatenate([np.ones(0), *found]))
     small = p[p <= FALSE_CHANGES * np.arange(1, len(p) + 1) / max(len(p), 1)]
     level = small[-1] if len(small) else -1.0
-    return np.array([float((own <= level).any()) for own in found])
+    smallest = np.array([own.min(initial=1.0) for own in found])
+    return np.asarray(np.where(smallest <= level, -2 * np.log(np.maximum(smallest, _SMALLEST_P)), 0.0))
 
 
 def _margins(edges: Edges, rises: Mapping[tuple[int, int], float]) -> Vector:
@@ -127,13 +130,13 @@ def _margins(edges: Edges, rises: Mapping[tuple[int, int], float]) -> Vector:
     return np.array([rises[j, i] - rises[i, j] if (i, j) in rises else 0.0 for i, j in ends])
 
 
-def _certain_parents(edges: Edges, undirected: BoolVector, can_decide: BoolVector, fewer: Vector) -> list[list[int]]:
+def _certain_parents(edges: Edges, undirected: BoolVector, can_decide: BoolVector, changes: Vector) -> list[list[int]]:
     """Return the parents of every node by the class, by knowledge or by changes, whatever direction is shown."""
     parents: list[list[int]] = [[] for _ in range(edges.d)]
     for k, (i, j) in enumerate(zip(edges.causes.tolist(), edges.children.tolist(), strict=True)):
-        if not undirected[k] or (can_decide[k] and fewer[k] > 0.5):
+        if not undirected[k] or (can_decide[k] and changes[k] >= LEAST_MARGIN):
             parents[j].append(i)
-        elif can_decide[k] and fewer[k] < -0.5:
+        elif can_decide[k] and changes[k] <= -LEAST_MARGIN:
             parents[i].append(j)
     return parents
 

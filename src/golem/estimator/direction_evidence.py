@@ -11,7 +11,7 @@ import numpy as np
 
 from golem.data.inputs import numpy_rows
 from golem.data.row_blocks import row_sample
-from golem.directions.by_intervention import InterventionEvidence, directions_by_intervention
+from golem.directions.by_intervention import InterventionEvidence, LocalCost, directions_by_intervention
 from golem.directions.by_shape import ShapeEvidence, directions_by_shape
 from golem.directions.by_variance import LEAST_EVIDENCE, evidence_in_variances
 from golem.directions.decisions import Decisions, decide
@@ -79,14 +79,20 @@ def _intervention_evidence(model: Golem, undirected: BoolVector, rows: RowSource
     assert graph.reversible is not None
     known, rank = known_edges(graph, model.knowledge_), name_order(model.moments_.names).place
     found = components(graph, graph.reversible, known, rank)
+    return directions_by_intervention(graph, undirected, found, experiments, _node_costs(model, found))
+
+
+def _node_costs(model: Golem, found: list[Component]) -> list[LocalCost]:
+    """Return the costs of the nodes of some components given their parents, without and with penalties."""
     # There is a matrix per set of environments, so of many columns only those in question are taken.
     nodes = sorted({int(j) for one in found for j in (*one.nodes, *one.outside)})
-    place, few = {j: k for k, j in enumerate(nodes)}, environments.selected(nodes)
+    if not nodes or model.environments_ is None:
+        return []
+    place, few = {j: k for k, j in enumerate(nodes)}, model.environments_.selected(nodes)
     scores = [environment_score(few, L0(0.0), model.intervention, model.intercepts)]
     freedom = [[scores[0].rows[t] for t in own] for own in scores[0].terms]
     scores.append(dataclasses.replace(scores[0], penalty=node_penalty(model.edge_penalty_, freedom)))
-    costs = [partial(_cost, score, place) for score in scores]
-    return directions_by_intervention(graph, undirected, found, experiments, costs)
+    return [partial(_cost, score, place) for score in scores]
 
 
 def experiments_of(model: Golem, rows: RowSource) -> Experiments | None:
