@@ -46,7 +46,7 @@ def family(member, j):
 
 
 def evidence_of_changes(experiments, members, component):
-    """Return -2 log p of the changes of every mechanism of some members, 0 where the rate of false ones is too large."""
+    """Return -2 log p of the changes of every mechanism of some members, 0 where too many would be false."""
     families = {family(member, j) for member in members for j in component}
     p = {one: experiments.changes(one, component) for one in families}
     ordered = np.sort(np.concatenate(list(p.values())))

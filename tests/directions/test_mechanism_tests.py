@@ -26,10 +26,7 @@ def test_the_error_rates_do_not_depend_on_the_noise(noise, columns):
     """In the wrong direction the residual depends on the parent."""
     rng = np.random.default_rng(0)
     p = np.array(
-        [
-            mechanism_p_values(Rows.of([pair(rng, noise, n)[:, columns] for n in (200, 100)]), [1])[0]
-            for _ in range(400)
-        ]
+        [mechanism_p_values(Rows.of([pair(rng, noise, n)[:, columns] for n in (200, 100)]), [1])[0] for _ in range(400)]
     )
     # Standard errors are 0.011 and 0.005.
     assert ((p < 0.05).mean(axis=0) < 0.085).all()
@@ -87,7 +84,7 @@ def test_units_and_the_order_of_rows_and_groups_do_not_matter():
 
 def test_shared_intercepts_are_tested():
     rng = np.random.default_rng(5)
-    parts = [rng.normal(size=(300, 2)), rng.normal(size=(300, 2)) + [0.5, 0.0]]
+    parts = [rng.normal(size=(300, 2)), rng.normal([0.5, 0.0], 1.0, size=(300, 2))]
     assert mechanism_p_values(Rows.of(parts), [1], shared=True)[0, 0] < 1e-6
     assert mechanism_p_values(Rows.of(parts), [1])[0, 0] > 0.01
 
