@@ -34,6 +34,7 @@ class EdgeRecord(NamedTuple):
     strength : float or None
         Of "variances", "shape" and "interventions": deviance by which the best member of the class with the other
         direction is worse. With noise="auto", "variances" has at most the deviance by which free variances are worse.
+        "interventions" has at most -2 log p of the tests of the rows.
     error_rate : float or None
         Of "shape": a p-value. With Gaussian noise, evidence this strong would appear in at most this share of
         components.

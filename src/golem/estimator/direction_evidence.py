@@ -40,7 +40,7 @@ _NO_ROWS = "it has only means and covariances, not the rows"
 def given_rows(own: Array | None, rows: RowSource) -> RowSource:
     """Return the rows of a table, or those given with its moments; raise a ValueError if there are both."""
     if own is not None and rows is not None:
-        raise ValueError("X has rows of its own. Give rows only if X has only moments.")
+        raise ValueError("X has rows of its own. Give rows only if X is Moments.")
     return rows if own is None else own
 
 
