@@ -32,6 +32,8 @@ from golem.runtime.types import BoolVector, Vector
 LEAST_MARGIN = 8.0
 FALSE_CHANGES = 0.02
 _SMALLEST_P = 1e-300
+# Rows of all tests together, which take some seconds, but at least so many per environment.
+_MOST_ROWS_TESTED, _FEWEST_ROWS = 10_000_000, 5000
 # The cost of a node given its parents, in units of the deviance.
 LocalCost = Callable[[int, Iterable[int]], float]
 
@@ -106,6 +108,8 @@ class _Tests:
 
     def changes(self, families: list[Family]) -> Vector:
         """Return the evidence that mechanisms change in an environment that does not target them."""
+        most = _MOST_ROWS_TESTED // max(len(families) * len(self._experiments.rows), 1)
+        self._experiments = self._experiments.sampled(max(most, _FEWEST_ROWS))
         self._found = [self._experiments.changes(one, self._component[one[0]]) for one in families]
         return _evidence(self._found)
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -94,6 +94,10 @@ class Experiments:
     shared: bool = False
     worth: float = 1.0
 
+    def sampled(self, most: int) -> Experiments:
+        """Return the experiments with at most so many rows per environment, chosen whatever their order is."""
+        return replace(self, rows=[_sample(rows, most) for rows in self.rows])
+
     def changes(self, family: Family, component: Collection[int]) -> Vector:
         """Return the p-values of no change in the environments that do not target a node but others of its component.
 
@@ -158,6 +162,16 @@ class Experiments:
     def _targeting(self, j: int) -> list[int]:
         """Return the environments with rows that target a node."""
         return [e for e, own in enumerate(self.targets) if j in own and len(self.rows[e]) > 1]
+
+
+def _sample(rows: Matrix, most: int) -> Matrix:
+    """Return the rows with the smallest hashes; these depend neither on the order of rows nor on that of columns."""
+    if len(rows) <= most:
+        return rows
+    bits = np.ascontiguousarray(rows).view(np.uint64)
+    for factor in (0xBF58476D1CE4E5B9, 0x94D049BB133111EB):  # those of splitmix64
+        bits = (bits ^ (bits >> np.uint64(31))) * np.uint64(factor)
+    return np.asarray(rows[np.argsort(bits.sum(axis=1), kind="stable")[:most]])
 
 
 def _share_explained(rows: Matrix) -> float:
