@@ -10,7 +10,8 @@ evidence: an experiment without an effect leaves the two directions tied. So a d
 
 With hard interventions, a member is also wrong about a target that changes and still depends on its parents. This
 counts only if hardness passes a test: targets do not depend on the parents that they have by the structure, by
-knowledge or by changes alone. If they do, the assumption of the score is wrong, and no direction counts.
+knowledge or by changes alone. Edges of targets that do depend are not decided. If these are half of the targets, the
+assumption of the score is wrong, and no direction is.
 """
 
 from __future__ import annotations
@@ -50,7 +51,7 @@ class InterventionEvidence:
         Deviance by which the best member of the Markov class with the other direction is worse, or -2 log p of its
         changes if this is smaller; 0 for edges that the interventional class leaves open.
     hardness : Hardness or None
-        Whether hard interventions are hard. If they are not, no direction is decided.
+        Whether hard interventions are hard.
     """
 
     decided: BoolVector
@@ -89,9 +90,11 @@ def directions_by_intervention(
     changes, hardness = _margins(edges, rises_of_cost(found, tests.changes)), None
     if experiments.intervention == "hard":
         hardness = experiments.hardness(_certain_parents(edges, undirected, can_decide, changes))
-        can_decide = can_decide & (not hardness.dependent)
+        doubtful = list(range(edges.d)) if hardness.is_refuted else list(hardness.doubtful)
+        can_decide = can_decide & ~np.isin(edges.causes, doubtful) & ~np.isin(edges.children, doubtful)
         if hardness.is_supported:
-            changes = _margins(edges, rises_of_cost(found, tests.changes_and_contradictions))
+            contradictions = partial(tests.changes_and_contradictions, hardness.doubtful)
+            changes = _margins(edges, rises_of_cost(found, contradictions))
     margins = [_margins(edges, rises_of_cost(found, partial(_costs, score))) for score in scores]
     strength = np.where(can_decide, np.maximum(np.min([changes, *margins], axis=0), 0.0), 0.0)
     decided = can_decide & (strength >= LEAST_MARGIN)
@@ -113,10 +116,16 @@ class _Tests:
         self._found = [self._experiments.changes(one, self._component[one[0]]) for one in families]
         return _evidence(self._found)
 
-    def changes_and_contradictions(self, families: list[Family]) -> Vector:
-        """Return the evidence that they change, or depend on their parents in an environment that targets them."""
-        pairs = zip(self._found, families, strict=True)
-        return _evidence([np.append(p, self._experiments.contradictions(one)) for p, one in pairs])
+    def changes_and_contradictions(self, doubtful: set[int], families: list[Family]) -> Vector:
+        """Return the evidence that they change, or depend on their parents in an environment that targets them.
+
+        Dependence does not count for doubtful nodes, on which interventions are not hard.
+        """
+        found = list(self._found)
+        for k, one in enumerate(families):
+            if one[0] not in doubtful:
+                found[k] = np.append(found[k], self._experiments.contradictions(one))
+        return _evidence(found)
 
 
 def _evidence(found: list[Vector]) -> Vector:

@@ -65,9 +65,19 @@ class Hardness:
     dependent: tuple[DependentTarget, ...] = ()
 
     @property
+    def is_refuted(self) -> bool:
+        """Whether half of the targets are dependent; a few can be, because some parents are wrong."""
+        return self.tested > 0 and 2 * len(self.dependent) >= self.tested
+
+    @property
     def is_supported(self) -> bool:
         """Whether it was tested and not refuted."""
-        return self.tested > 0 and not self.dependent
+        return self.tested > 0 and not self.is_refuted
+
+    @property
+    def doubtful(self) -> set[int]:
+        """The nodes that are dependent where they are targets."""
+        return {one.node for one in self.dependent}
 
 
 @dataclass(frozen=True, eq=False)

@@ -260,7 +260,8 @@ def _find_dependent_targets(environments: Environments, hardness: Hardness | Non
         "warning",
         f"{len(wrong)} of {counted(hardness.tested, 'target')} with parents still "
         f"{'depends' if len(wrong) == 1 else 'depend'} on them, although the interventions are said to be hard: "
-        f"{shortened(examples, _MOST_EXAMPLES)}. So interventions decide no direction here.",
+        f"{shortened(examples, _MOST_EXAMPLES)}. So interventions decide no direction"
+        f"{'' if hardness.is_refuted else ' of their edges'}.",
         "Use intervention='soft'.",
     )
 
