@@ -162,8 +162,24 @@ def test_a_source_can_be_resampled(frame, expected, tmp_path, by_rows):
     source = EnvironmentSource(table, TARGETS, divided=True, scheduler=None, by_rows=by_rows, shards=25)
     assert_same(source.read("error", ProgressDisplay()), expected)
     assert source.sample.unit == ("rows" if by_rows else "shards")
-    drawn, _ = source.sample.draw_with_rows(np.random.default_rng(0))
+    drawn, rows = source.sample.draw_with_rows(np.random.default_rng(0))
     assert drawn.named_targets == expected.named_targets
+    sizes = {label: moments.n for label, moments in zip(expected.labels, expected.moments, strict=True)}
+    assert rows() is None if not by_rows else {label: len(own) for label, own in rows().items()} == sizes
+
+
+@pytest.mark.parametrize("most_numbers", [10**6, 0])
+def test_a_source_keeps_rows_or_a_sample_for_the_directions(frame, tmp_path, most_numbers):
+    table = labelled(TableFiles.open(write(frame, tmp_path, "csv"), hidden="arm"), "arm", TARGETS)
+    how = {"divided": False, "scheduler": None, "by_rows": True, "shards": 25}
+    source = EnvironmentSource(table, TARGETS, **how, most_numbers=most_numbers)
+    source.read("error", ProgressDisplay())
+    found = source.sample_of_environments()
+    assert set(found) == set(TARGETS)
+    for label, rows in found.items():
+        own = frame[frame["arm"] == label].drop(columns="arm").to_numpy()
+        assert {tuple(row) for row in rows.round(6)} <= {tuple(row) for row in own.round(6)}
+        assert len(rows) == len(own) or not most_numbers
 
 
 def test_environments_of_few_shards_are_not_resampled_without_a_word(frame, tmp_path):

@@ -6,7 +6,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from golem import Golem, Knowledge, LinearSEM
+from golem import Golem, Knowledge, LinearSEM, Moments
+from golem.data.environments import Environments
 from golem.graphs.edges import Edges
 from golem.graphs.interventional import interventional_reversible
 from golem.simulate import random_sem, simulate_environments, single_targets
@@ -60,6 +61,66 @@ def test_a_shift_of_the_mean_decides_nothing_unless_means_are_shared():
     shared = fit(CHAIN, targets, changed, intercepts="shared")
     assert set(sources(shared).values()) == {"interventions"}
     assert (shared.adjacency_ == CHAIN.adjacency).all()
+
+
+@pytest.mark.parametrize("intervention", ["hard", "soft"])
+def test_an_experiment_without_an_effect_decides_nothing(intervention):
+    """Lognormal noise, x -> y: the score of the rows alone claims half of these directions, or all of hard ones."""
+    claims = 0
+    for seed in range(25):
+        rng = np.random.default_rng(seed)
+        x = rng.lognormal(size=600)
+        X = np.column_stack([x, x + rng.lognormal(size=600)])
+        targets = {"control": [], "nothing": [seed % 2]}
+        model = Golem(intervention=intervention).fit(X, environments=np.repeat(list(targets), 300), targets=targets)
+        assert model.adjacency_.sum() == 1
+        claims += int(model.by_intervention_.sum())
+    assert claims <= 2
+
+
+def test_hard_targets_that_depend_on_their_parents_decide_nothing():
+    targets = {"control": [], "b": [1], "c": [2]}
+    changed = {"control": CHAIN} | {name: CHAIN.change([name], variance=3.0) for name in "bc"}
+    model = fit(CHAIN, targets, changed, "hard")
+    assert not model.by_intervention_.any()
+    assert model.graph_.hardness.dependent
+    assert "intervention='soft'" in model.diagnose()["hard-targets"].remedy
+    soft = fit(CHAIN, targets, changed)
+    assert (soft.by_intervention_ == CHAIN.adjacency).all()
+
+
+def test_moments_without_rows_decide_nothing():
+    rng, targets = np.random.default_rng(0), {"control": [], "b": ["b"]}
+    tables = {"control": CHAIN.sample(500, rng), "b": CHAIN.change(["b"], variance=9.0).sample(500, rng)}
+    parts = {label: Moments.from_rows(table, CHAIN.names) for label, table in tables.items()}
+    environments = Environments.of(parts, targets)
+    assert not Golem().fit(parts, targets=targets).by_intervention_.any()
+    assert not Golem().fit(environments).by_intervention_.any()
+    assert (Golem().fit(environments, rows=tables).by_intervention_ == CHAIN.adjacency).all()
+    assert (Golem().fit(environments, rows=lambda: tables).by_intervention_ == CHAIN.adjacency).all()
+    with pytest.raises(ValueError, match="dictionary with an array per label, 'control', 'b'"):
+        Golem().fit(environments, rows=tables["b"])
+    with pytest.raises(ValueError, match="shape"):
+        Golem().fit(environments, rows={label: table[:, :2] for label, table in tables.items()})
+    with pytest.raises(ValueError, match="rows of its own"):
+        Golem().fit(tables, targets={"control": [], "b": [1]}, rows=tables)
+
+
+def test_the_order_of_rows_and_columns_does_not_matter():
+    rng, targets = np.random.default_rng(3), {"control": [], "b": ["b"], "d": ["d"]}
+    models = [CHAIN, CHAIN.change(["b"], variance=2.5), CHAIN.change(["d"], variance=2.5)]
+    X = np.concatenate([model.sample(200, rng) for model in models])
+    labels = np.repeat(list(targets), 200)
+    found = []
+    for rows, columns in ((np.arange(600), range(4)), (rng.permutation(600), (2, 0, 3, 1))):
+        table = pa.table({CHAIN.names[j]: X[rows, j] for j in columns})
+        model = Golem().fit(table, environments=labels[rows], targets=targets)
+        found.append({(edge.source, edge.target): (edge.direction_from, edge.strength) for edge in model.edges_})
+    assert found[0].keys() == found[1].keys()
+    for edge, (source, strength) in found[0].items():
+        assert found[1][edge][0] == source
+        assert strength is None or found[1][edge][1] == pytest.approx(strength, rel=1e-6)
+    assert any(source == "interventions" for source, _ in found[0].values())
 
 
 def test_knowledge_comes_first():

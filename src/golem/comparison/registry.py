@@ -166,7 +166,9 @@ def learn(
         return _learn_elsewhere(OTHER_PACKAGES[name], name, rows, knowledge, tables)
     model = METHODS[name].model().set_params(knowledge=knowledge)
     if tables is not None:
-        model.fit(tables.environments)
+        labels = tables.environments.labels
+        rows_of = None if tables.rows is None else dict(zip(labels, tables.rows, strict=True))
+        model.fit(tables.environments, rows=rows_of)
     elif moments.coding is None:
         model.fit(moments if rows is None else named_table(rows, moments.names))
     else:

@@ -122,9 +122,14 @@ def rows_by_label(table: TableFiles, keep: KeptRows) -> dict[str, Matrix]:
     """Return the rows of each environment that a pass has kept."""
     rows = keep.values
     assert rows is not None  # there was no limit
-    found = {label: rows[rows[:, -1] == number, :-1] for number, label in enumerate(table.labels)}
+    found = _divided(table, rows)
     require_rows({label: len(own) for label, own in found.items()})
     return found
+
+
+def _divided(table: TableFiles, rows: Matrix) -> dict[str, Matrix]:
+    """Return the rows of each environment; the last column has the numbers of the labels."""
+    return {label: rows[rows[:, -1] == number, :-1] for number, label in enumerate(table.labels)}
 
 
 def _by_em(label: str, rows: Matrix, names: tuple[str, ...]) -> Moments:
@@ -150,25 +155,40 @@ class EnvironmentSource:
         Whether the files are small enough to be resampled row by row.
     shards : int
         Number of shards of larger files.
+    most_numbers : int
+        Tables with more numbers are not kept for the directions, only a sample of their rows.
     """
 
     checked_rows = None
     summary = None
 
     def __init__(
-        self, table: TableFiles, targets: Targets, *, divided: bool, scheduler: str | None, by_rows: bool, shards: int
+        self,
+        table: TableFiles,
+        targets: Targets,
+        *,
+        divided: bool,
+        scheduler: str | None,
+        by_rows: bool,
+        shards: int,
+        most_numbers: int = 0,
     ) -> None:
         self._table, self._targets, self._scheduler = table, targets, scheduler
         self.names, self.all_names, self.made_up_names = table.names, table.files[0].names, table.made_up_names
         self.paths = [file.path for file in table.files]
         self._by_rows = by_rows and scheduler is None
         self._shards = shards if divided and not self._by_rows else 1
-        self._keep = KeptRows(math.inf) if divided and self._by_rows else None
+        self._keeps_all = divided and self._by_rows
+        self._most_numbers = most_numbers
+        self._keep: KeptRows | None = None
         self._read: tuple[MissingChoice, Environments] | None = None
 
     def read(self, missing: MissingChoice, progress: ProgressDisplay) -> Environments:
         """Read the files, unless they are read already, and return the environments."""
         if self._read is None or self._read[0] != missing:
+            if self._scheduler is None:
+                everything = self._keeps_all or missing == "em"
+                self._keep = KeptRows(math.inf if everything else self._most_numbers)
             with progress.reading(self._table.size) as show:
                 self._parts = environment_shards(
                     self._table,
@@ -192,7 +212,7 @@ class EnvironmentSource:
         assert self._read is not None
         environments = self._read[1]
         samples: dict[str, Sample] = {}
-        if self._keep is None:
+        if self._keep is None or not self._keeps_all:
             least = min(self._parts, key=lambda label: len(self._parts[label]))
             advice = "Shuffle the rows of the files, with the labels in a column, or leave out the bootstrap."
             require_shards(len(self._parts[least]), f" of environment {least!r}", advice)
@@ -206,4 +226,11 @@ class EnvironmentSource:
         return EnvironmentSample(environments, tuple(samples[label] for label in environments.labels))
 
     def sample_of_rows(self) -> None:
-        """Return None: the shape of the noise is not used with environments."""
+        """Return None: the rows are not one table."""
+
+    def sample_of_environments(self) -> dict[str, Matrix] | None:
+        """Return the rows of each environment if they were kept, otherwise a sample; None if read on a cluster."""
+        if self._keep is None:
+            return None
+        rows = self._keep.sample if self._keep.values is None else self._keep.values
+        return None if rows is None else _divided(self._table, rows)

@@ -18,10 +18,12 @@ from golem.data.table_errors import NotNumericError
 from golem.data.table_input import is_mapping, is_table, real_matrix, rows_and_names
 from golem.data.targets import coded_labels
 from golem.runtime.messages import suggestion
-from golem.runtime.names import column_names
+from golem.runtime.names import column_names, positions
 from golem.runtime.types import Matrix
 
 Targets = Mapping[Any, Any]
+# The rows of each environment by its label, which may have missing values; the columns are those of the environments.
+EnvironmentRows = Mapping[str, Matrix]
 
 
 def is_interventional(X: Any, environments: Any = None, targets: Targets | None = None) -> bool:
@@ -46,17 +48,32 @@ def read_environments(
     targets : mapping, optional
         The columns that each environment changes; see `Environments.of`.
     """
+    return read_environments_and_rows(estimator, X, environments, targets)[0]
+
+
+def read_environments_and_rows(
+    estimator: BaseEstimator, X: Any, environments: Any = None, targets: Targets | None = None
+) -> tuple[Environments, EnvironmentRows | None]:
+    """Return the environments of a fit and the rows of each; None if only the moments of one of them are known."""
+    rows: EnvironmentRows | None = None
     if isinstance(X, Environments):
         _require_only(environments, targets)
         found, named = X, True
     else:
         missing: MissingChoice = getattr(estimator, "missing", "error")
         parts, named = split_data(X, environments)
-        found = Environments.of(moments_of_parts(parts, missing), targets)
+        read = _read_parts(parts, missing)
+        found = Environments.of({label: moments for label, (moments, _) in read.items()}, targets)
+        own = {
+            label: values[:, positions(found.names, moments.names)]
+            for label, (moments, values) in read.items()
+            if values is not None
+        }
+        rows = own if len(own) == len(found.labels) else None
     estimator.n_features_in_ = found.d
     if named:
         estimator.feature_names_in_ = np.array(found.names, dtype=object)
-    return found
+    return found, rows
 
 
 def split_data(X: Any, environments: Any) -> tuple[dict[str, Any], bool]:
@@ -91,15 +108,21 @@ def split_data(X: Any, environments: Any) -> tuple[dict[str, Any], bool]:
 
 def moments_of_parts(parts: Mapping[str, Any], missing: MissingChoice) -> dict[str, Moments]:
     """Return the moments of each environment, given what `split_data` returns."""
-    found = {}
+    return {label: moments for label, (moments, _) in _read_parts(parts, missing).items()}
+
+
+def _read_parts(parts: Mapping[str, Any], missing: MissingChoice) -> dict[str, tuple[Moments, Matrix | None]]:
+    """Return the moments of each environment, and its rows if there are any."""
+    found: dict[str, tuple[Moments, Matrix | None]] = {}
     for label, part in parts.items():
         with naming_environment(label):
             if isinstance(part, tuple):
                 values: Matrix = part[0]
-                found[label] = Moments.from_rows(values, part[1], missing=missing)
+                found[label] = Moments.from_rows(values, part[1], missing=missing), values
             else:
-                found[label] = read_data(reader_for(missing), part)[0]
-                require_numbers(found[label])
+                moments, rows = read_data(reader_for(missing), part, incomplete=True)
+                require_numbers(moments)
+                found[label] = moments, None if rows is None else numpy_rows(rows)
     return found
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -16,6 +16,7 @@ from golem.data.inputs import reader_for
 from golem.data.missing import MissingChoice
 from golem.data.moments import Moments
 from golem.data.resampling import Sample, read_sample, rows_of_moments, with_columns
+from golem.runtime.types import Matrix
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,9 +49,15 @@ class EnvironmentSample:
         """The moments of all rows, with the covariance within environments."""
         return self.environments.together()
 
-    def draw_with_rows(self, rng: np.random.Generator) -> tuple[Environments, None]:
-        """Return a bootstrap resample of each environment; rows are not needed, as noise shapes are not used."""
-        return self._with(sample.draw(rng) for sample in self.samples), None
+    def draw_with_rows(self, rng: np.random.Generator) -> tuple[Environments, Callable[[], dict[str, Matrix] | None]]:
+        """Return a bootstrap resample of each environment, and a function that returns its rows if there are any."""
+        drawn = [sample.draw_with_rows(rng) for sample in self.samples]
+
+        def rows() -> dict[str, Matrix] | None:
+            found = {label: own() for label, (_, own) in zip(self.environments.labels, drawn, strict=True)}
+            return {label: own for label, own in found.items() if own is not None} or None
+
+        return self._with(moments for moments, _ in drawn), rows
 
     def halves(self, pairs: int, rng: np.random.Generator) -> Iterator[Environments]:
         """Yield random complementary halves of each environment."""

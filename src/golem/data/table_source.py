@@ -174,7 +174,15 @@ def _open_environments(
     assert targets is not None
     table = reading.open(paths)
     table, by_rows = labelled(table, reading.environment, targets), table.size <= ROWS_UP_TO
-    return EnvironmentSource(table, targets, divided=divided, scheduler=scheduler, by_rows=by_rows, shards=SHARDS)
+    return EnvironmentSource(
+        table,
+        targets,
+        divided=divided,
+        scheduler=scheduler,
+        by_rows=by_rows,
+        shards=SHARDS,
+        most_numbers=MOST_NUMBERS,
+    )
 
 
 def _is_covariance(paths: Sequence[str]) -> bool:

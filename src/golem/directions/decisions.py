@@ -34,6 +34,7 @@ class EdgeRecord(NamedTuple):
     strength : float or None
         Of "shape", "interventions" and, with noise="ev", "variances": deviance by which the best member of the class
         with the other direction is worse. Of "variances" with noise="auto": twice the log odds of the direction.
+        "interventions" has at most -2 log p of the tests of the rows.
     error_rate : float or None
         Of "shape": a p-value. With Gaussian noise, evidence this strong would appear in at most this share of
         components.

@@ -12,18 +12,19 @@ import numpy as np
 from golem.data.inputs import numpy_rows
 from golem.data.row_blocks import row_sample
 from golem.directions.best_members import cheapest_member
-from golem.directions.by_intervention import InterventionEvidence, directions_by_intervention
+from golem.directions.by_intervention import InterventionEvidence, LocalCost, directions_by_intervention
 from golem.directions.by_shape import ShapeEvidence, directions_by_shape
 from golem.directions.by_variance import LEAST_EVIDENCE, evidence_in_variances
 from golem.directions.decisions import Decisions, decide
 from golem.directions.equivalence_class import known_edges, open_edges
+from golem.directions.experiments import Experiments
 from golem.directions.members import Component, Family, components
 from golem.directions.variance_odds import LEAST_LOG_ODDS, CandidateClass, direction_odds
 from golem.estimator.learned_graph import LearnedGraph
 from golem.estimator.name_order import name_order
 from golem.estimator.settings import is_counted
 from golem.graphs.edges import Edges
-from golem.runtime.messages import counted
+from golem.runtime.messages import counted, quoted
 from golem.runtime.types import Array, BoolVector, Matrix, Vector
 from golem.score.regression import Regressions, family_variances, regress_edges
 from golem.score.sparsity import L0
@@ -33,7 +34,7 @@ from golem.solvers.order.local.local_scores import GaussianBlocks, node_penalty
 if TYPE_CHECKING:
     from golem.estimator.golem import Golem
 
-# Rows, or a function that reads them if they are needed.
+# Rows, or a function that reads them if they are needed; of environments, a mapping from labels to rows.
 RowSource = Array | Callable[[], Array | None] | None
 _ENVIRONMENTS = "interventions change it"
 _NO_ROWS = "it has only means and covariances, not the rows"
@@ -55,7 +56,7 @@ def with_directions(model: Golem, fit: Regressions, rows: RowSource) -> LearnedG
     assert graph.reversible is not None  # a cyclic graph has no directions to judge
     undirected = open_edges(graph, graph.reversible, model.knowledge_)
     known = known_edges(graph, model.knowledge_) | (graph.reversible & ~undirected)
-    experiments = _intervention_evidence(model, undirected)
+    experiments = _intervention_evidence(model, undirected, rows)
     undirected = undirected & ~experiments.decided
     decided = graph.reversible & ~undirected
     rank = name_order(model.moments_.names).place
@@ -74,7 +75,7 @@ def with_directions(model: Golem, fit: Regressions, rows: RowSource) -> LearnedG
         by_variance=decisions.by_variance | (unsupported & by_variance),
     )
     explained = _explained(graph, decisions, known, experiments, variances, shape, S)
-    return dataclasses.replace(explained, shape_note=note)
+    return dataclasses.replace(explained, shape_note=note, hardness=experiments.hardness)
 
 
 def _most_similar_noise(model: Golem, found: list[Component]) -> tuple[Edges, BoolVector]:
@@ -156,22 +157,49 @@ def _without_support(model: Golem, settled: BoolVector) -> BoolVector:
     return np.asarray(~settled & np.array([edge not in arrows for edge in _ends(graph)], dtype=bool))
 
 
-def _intervention_evidence(model: Golem, undirected: BoolVector) -> InterventionEvidence:
-    """Return the evidence of experiments for the directions that are open."""
+def _intervention_evidence(model: Golem, undirected: BoolVector, rows: RowSource) -> InterventionEvidence:
+    """Return the evidence of experiments for the directions that are open; there is none without rows."""
     graph, environments = model.graph_, model.environments_
-    if environments is None or not undirected.any():
-        return InterventionEvidence(np.zeros_like(undirected), np.zeros(len(graph)))
+    nothing = InterventionEvidence(np.zeros_like(undirected), np.zeros(len(graph)))
+    if environments is None or not (undirected.any() or model.intervention == "hard"):
+        return nothing
+    experiments = experiments_of(model, rows)
+    if experiments is None:
+        return nothing
     assert graph.reversible is not None
     known, rank = known_edges(graph, model.knowledge_), name_order(model.moments_.names).place
     found = components(graph, graph.reversible, known, rank)
+    return directions_by_intervention(graph, undirected, found, experiments, _node_costs(model, found))
+
+
+def _node_costs(model: Golem, found: list[Component]) -> list[LocalCost]:
+    """Return the costs of the nodes of some components given their parents, without and with penalties."""
     # There is a matrix per set of environments, so of many columns only those in question are taken.
     nodes = sorted({int(j) for one in found for j in (*one.nodes, *one.outside)})
-    place, few = {j: k for k, j in enumerate(nodes)}, environments.selected(nodes)
+    if not nodes or model.environments_ is None:
+        return []
+    place, few = {j: k for k, j in enumerate(nodes)}, model.environments_.selected(nodes)
     scores = [environment_score(few, L0(0.0), model.intervention, model.intercepts)]
-    rows = [[scores[0].rows[t] for t in own] for own in scores[0].terms]
-    scores.append(dataclasses.replace(scores[0], penalty=node_penalty(model.edge_penalty_, rows)))
-    costs = [partial(_cost, score, place) for score in scores]
-    return directions_by_intervention(graph, undirected, found, environments.targets, model.intervention, costs)
+    freedom = [[scores[0].rows[t] for t in own] for own in scores[0].terms]
+    scores.append(dataclasses.replace(scores[0], penalty=node_penalty(model.edge_penalty_, freedom)))
+    return [partial(_cost, score, place) for score in scores]
+
+
+def experiments_of(model: Golem, rows: RowSource) -> Experiments | None:
+    """Return the experiments of a model with the complete rows of each environment; None without rows."""
+    environments, found = model.environments_, rows() if callable(rows) else rows
+    if environments is None or found is None:
+        return None
+    if not isinstance(found, Mapping) or sorted(found) != sorted(environments.labels):
+        labels = quoted(environments.labels)
+        raise ValueError(f"The rows of environments must be a dictionary with an array per label, {labels}.")
+    tables = [numpy_rows(found[label]) for label in environments.labels]
+    if wrong := [table.shape for table in tables if table.ndim != 2 or table.shape[1] != environments.d]:
+        raise ValueError(f"The rows must have shape (rows, {environments.d}), as their moments do; got {wrong[0]}.")
+    complete = [table[~np.isnan(table).any(axis=1)] for table in tables]
+    # Rows of a bootstrap resample are worth fewer independent ones.
+    worth = min(environments.n / max(sum(map(len, complete)), 1), 1.0)
+    return Experiments(complete, environments.targets, model.intervention, model.intercepts == "shared", worth)
 
 
 def _cost(score: GaussianBlocks, place: Mapping[int, int], j: int, parents: Iterable[int]) -> float:

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from golem.data.checks import require_learnable
-from golem.data.environment_input import Targets, read_environments
+from golem.data.environment_input import Targets, read_environments_and_rows
 from golem.data.environments import INTERCEPTS, INTERVENTIONS
 from golem.data.inputs import read_knowledge
+from golem.estimator.direction_evidence import RowSource, given_rows
 from golem.estimator.learned_graph import has_categories
 from golem.estimator.local_fit import run_local
 from golem.estimator.name_order import NameOrder, name_order
@@ -37,7 +38,7 @@ def require_observational(model: Golem) -> None:
             raise ValueError(f"{name}={value!r} needs environments=... and targets=... Add both, or remove {name}=...")
 
 
-def require_environment_settings(model: Golem, solver: Order | Adam | LBFGS, rows: Any = None) -> None:
+def require_environment_settings(model: Golem, solver: Order | Adam | LBFGS) -> None:
     """Raise a ValueError for settings that have no meaning with environments."""
     for name, choices in (("intervention", INTERVENTIONS), ("intercepts", INTERCEPTS)):
         if getattr(model, name) not in choices:
@@ -58,17 +59,19 @@ def require_environment_settings(model: Golem, solver: Order | Adam | LBFGS, row
         )
     if isinstance(model.init, str):
         raise ValueError(f"init={model.init!r} does not fit environments. Use an order or a graph.")
-    if rows is not None:
-        raise ValueError("With environments the shape of the noise is not used. Leave out rows.")
 
 
 def run_environments(
     model: Golem, solver: Order | Adam | LBFGS, X: Any, environments: Any, targets: Targets | None, rows: Any
-) -> tuple[Solution, None]:
-    """Read environments and search for the best graph; set what is known before the search on the model."""
-    require_environment_settings(model, solver, rows)
+) -> tuple[Solution, None, RowSource]:
+    """Read environments and search for the best graph; set what is known before the search on the model.
+
+    Return the solution and the rows of each environment.
+    """
+    require_environment_settings(model, solver)
     assert isinstance(solver, Order)
-    model.environments_ = read_environments(model, X, environments, targets)
+    model.environments_, own = read_environments_and_rows(model, X, environments, targets)
+    rows = given_rows(own, rows)
     model.environments_.require_learnable(model.intervention)
     model.moments_ = model.environments_.together(model.intercepts)
     model.missing_ = model.moments_.missing
@@ -76,7 +79,7 @@ def run_environments(
     model.knowledge_ = read_knowledge(model.knowledge, model.moments_.names)
     model.edge_penalty_ = edge_penalty(model, solver)
     order = name_order(model.moments_.names)
-    return order.restore_solution(_search(model, solver, order)), None
+    return order.restore_solution(_search(model, solver, order)), None, rows
 
 
 def score_of(model: Golem, sparsity: L0 | None = None) -> GaussianBlocks:

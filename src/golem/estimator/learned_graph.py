@@ -11,6 +11,7 @@ from sklearn.exceptions import NotFittedError
 
 from golem.data.variables import Coding, Variable
 from golem.directions.decisions import EdgeRecord, Source
+from golem.directions.experiments import Hardness
 from golem.graphs.edges import Edges
 from golem.model.linear_sem import LinearSEM
 from golem.runtime.types import BoolMatrix, BoolVector, Matrix, Vector
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from golem.data.moments import Moments
     from golem.estimator.category_fit import CategoryFit, LevelCoefficient
     from golem.estimator.category_settings import ScoreName
+    from golem.estimator.experiment_checks import ExperimentChecks
     from golem.score.likelihood import Likelihood
     from golem.solvers import Solution
 
@@ -48,6 +50,10 @@ class LearnedGraph(Edges):
         Directions that the noise variances support and the noise shapes contradict.
     shape_note : str
         What the shapes of the noise give, and why not more; empty if they were not used.
+    hardness : Hardness or None
+        Whether targets of hard interventions depend on their parents; None if this was not tested.
+    experiments : ExperimentChecks or None
+        Tests of experiments that need their rows; None without rows.
     """
 
     weights: Vector
@@ -62,6 +68,8 @@ class LearnedGraph(Edges):
     error_rate: Vector | None = None
     conflicts: tuple[tuple[int, int], ...] = ()
     shape_note: str = ""
+    hardness: Hardness | None = None
+    experiments: ExperimentChecks | None = None
 
     def direction_from(self, k: int) -> Source:
         """Return what the direction of edge k rests on."""

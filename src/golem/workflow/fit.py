@@ -17,6 +17,7 @@ from golem.assessment.diagnostics.edge_scatter import model_scatters
 from golem.assessment.selection import GolemCV, Selection
 from golem.data.checks import require_rows
 from golem.data.coded_tables import counts_in_moments
+from golem.data.environment_files import EnvironmentSource
 from golem.data.environment_input import Targets
 from golem.data.environments import Environments
 from golem.data.files.standard_input import spooled
@@ -319,7 +320,7 @@ def _rows_for_directions(source: Source, moments: Moments | Environments) -> Row
     """Return a function that returns the rows for the directions of edges; tables with categories need all of them."""
     if isinstance(source, TableSource) and isinstance(moments, Moments) and moments.coding is not None:
         return source.all_rows
-    return source.sample_of_rows
+    return source.sample_of_environments if isinstance(source, EnvironmentSource) else source.sample_of_rows
 
 
 def _files(

@@ -64,7 +64,7 @@ def learn(
     checkpoint: str | Path | None = None,
     rows: RowSource = None,
 ) -> None:
-    """Compile the search, then fit with progress; `rows` are for directions by the shape of the noise."""
+    """Compile the search, then fit with progress; `rows` are for directions by noise shapes or by interventions."""
     compile_kernels(model, moments.d, progress, isinstance(moments, Environments) or moments.coding is not None)
     before = model.callback
     with progress.solving() as show:
@@ -76,7 +76,7 @@ def learn(
 
         model.set_params(callback=call_all if listeners else None)
         try:
-            model.fit(moments, checkpoint=checkpoint, rows=rows if isinstance(moments, Moments) else None)
+            model.fit(moments, checkpoint=checkpoint, rows=rows)
         finally:
             model.set_params(callback=before)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import numpy as np
 import pytest
 
@@ -13,25 +15,26 @@ CHAIN = LinearSEM([[0, 1, 0], [0, 0, 1], [0, 0, 0]], [1, 2, 1], [1, 0, 3], names
 TARGETS = {"control": [], "exp": ["b"], "other": ["a"]}
 
 
-def diagnosed(changed, intervention="soft", n=400, targets=TARGETS, **settings):
+def diagnosed(changed, intervention="soft", n=400, targets=TARGETS, rows=True, noise="gaussian", **settings):
     """Fit and check environments drawn from some models; the ones not given have the effect they should have."""
     rng = np.random.default_rng(1)
     models = {"control": CHAIN, "exp": CHAIN.change("b", variance=3.0), "other": CHAIN.change("a", variance=3.0)}
     if intervention == "hard":
         models |= {"exp": CHAIN.randomize({"b": (0.0, 3.0)}), "other": CHAIN.randomize({"a": (0.0, 3.0)})}
     models |= changed
-    parts = {label: Moments.from_rows(model.sample(n, rng), CHAIN.names) for label, model in models.items()}
+    tables = {label: dataclasses.replace(model, noise=noise).sample(n, rng) for label, model in models.items()}
+    parts = {label: Moments.from_rows(table, CHAIN.names) for label, table in tables.items()}
     model = Golem("nv", intervention=intervention, **settings)
-    return model.fit(Environments.of(parts, targets)).diagnose()
+    return model.fit(Environments.of(parts, targets), rows=tables if rows else None).diagnose()
 
 
-NAMES = ("off-target", "target-effects", "small-environments")
+NAMES = ("off-target", "target-effects", "normal-residuals", "small-environments")
 
 
 @pytest.mark.parametrize("intervention", ["soft", "hard"])
 def test_good_experiments_have_no_findings(intervention):
     found = diagnosed({}, intervention)
-    assert [found[name].level for name in NAMES] == ["ok"] * 3
+    assert [found[name].level for name in NAMES] == ["ok"] * 4
     if intervention == "hard":
         assert found["hard-targets"].level == "ok"
     assert "not used with environments" not in found["directions"].finding
@@ -52,7 +55,34 @@ def test_a_target_whose_mean_alone_changes():
     assert diagnosed({"exp": CHAIN.change("b", shift=2.0)}, intercepts="shared")["target-effects"].level == "ok"
     # Shared means are not suggested if means differ where nothing was changed.
     others = CHAIN.change("b", shift=2.0).change(["a", "c"], shift=2.0)
-    assert diagnosed({"exp": others})["target-effects"].level == "ok"
+    finding = diagnosed({"exp": others})["target-effects"]
+    assert finding.level == "note"
+    assert not finding.remedy
+
+
+def test_heavy_tails_do_not_look_like_an_effect():
+    """With covariances alone, the variance of lognormal noise seems to change; the rows show that it does not."""
+    silent = 0
+    for seed in range(10):
+        rng = np.random.default_rng(seed)
+        tables = {label: np.exp(1.2 * rng.normal(size=(300, 3))) for label in TARGETS}
+        tables["exp"] += [0, 3, 0]
+        tables["other"] += [3, 0, 0]
+        parts = {label: Moments.from_rows(table, CHAIN.names) for label, table in tables.items()}
+        finding = Golem("nv").fit(Environments.of(parts, TARGETS), rows=tables).diagnose()["target-effects"]
+        silent += not ("changed only the mean" in finding.finding or "no effect" in finding.finding)
+    assert silent <= 2
+
+
+def test_normal_residuals_in_each_environment():
+    assert diagnosed({})["normal-residuals"].level == "ok"
+    finding = diagnosed({}, noise="exponential")["normal-residuals"]
+    assert finding.level == "note"
+    assert "not normal in 3 of 3 environments" in finding.finding
+    finding = diagnosed({}, rows=False)["normal-residuals"]
+    assert finding.level == "note"
+    assert "interventions decide no direction" in finding.finding
+    assert "rows" in finding.remedy
 
 
 @pytest.mark.parametrize(
@@ -81,7 +111,9 @@ def test_a_hard_target_that_depends_on_its_parents():
     finding = diagnosed({"exp": CHAIN.change("b", variance=1.5)}, "hard")["hard-targets"]
     assert finding.level == "warning"
     assert "'b' in 'exp' (R2 0." in finding.finding
+    assert "decide no direction" in finding.finding
     assert finding.remedy == "Use intervention='soft'."
+    assert "Not checked" in diagnosed({}, "hard", rows=False)["hard-targets"].finding
 
 
 def test_small_environments():

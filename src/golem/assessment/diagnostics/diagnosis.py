@@ -36,21 +36,22 @@ from golem.score.regression import Regressions, regressions
 
 # With more columns the graph is not fitted again.
 LARGEST_REFIT = 500
-_FROM_ROWS = (
+_FROM_ROWS_OF_ALL = (
     "dependent rows, codes for missing values, row numbers, columns with many zeros, influential rows, outliers, "
-    "linearity, independence of residuals, normal residuals, columns with one value in nearly all rows"
+    "linearity, independence of residuals, columns with one value in nearly all rows"
 )
+_FROM_ROWS = f"{_FROM_ROWS_OF_ALL}, normal residuals"
 
 
 def diagnose(model: Golem, X: Any = None, *, refit: bool | None = None) -> Diagnosis:
     """Check what a learned graph depends on.
 
     The findings are sorted: warnings first, then notes, then what is fine, each in the order of importance. With
-    environments, the first ones are "hard-targets" (that still depend on their parents), "off-target" (shifts of
-    other variables), "target-effects" and "small-environments". Then, in this order, come "dependent-rows" (on the
-    rows before them, or copies), "odd-values" (codes for missing values, row numbers), "spikes" (at 0),
-    "influential-rows", "outliers", "linearity", "independence" (of residuals and parents), "rows" (too few),
-    "density" (too many edges, or none), "equal-variances", "units" (how much remains when the columns are
+    environments, the first ones are "hard-targets" (that still depend on their parents), "off-target" (shifts of other
+    variables), "target-effects", "normal-residuals" and "small-environments". Then, in this order, come
+    "dependent-rows" (on the rows before them, or copies), "odd-values" (codes for missing values, row numbers),
+    "spikes" (at 0), "influential-rows", "outliers", "linearity", "independence" (of residuals and parents), "rows" (too
+    few), "density" (too many edges, or none), "equal-variances", "units" (how much remains when the columns are
     standardized), "search" (edges that a second search does not find), "directions" (undecided ones),
     "direction-conflicts" (between noise variances and noise shapes), "noise-choice" (arrows that another noise model
     would change), "normal-residuals", "near-duplicates", "deterministic", "near-constant", "conditioning", and always
@@ -148,7 +149,7 @@ def _rows_needed(model: Golem, complete: NDArray[np.intp] | None) -> Finding:
         return Finding(
             "rows-needed",
             "note",
-            f"Not checked, because the rows come from several environments: {_FROM_ROWS}.",
+            f"Not checked, because the rows come from several environments: {_FROM_ROWS_OF_ALL}.",
             remedy,
         )
     reason = "because the rows were not available"

@@ -2,7 +2,8 @@
 
 The mechanism of a variable is its regression on its parents: intercept, slopes and variance of the noise. An experiment
 must change the mechanisms of its targets and no others. Mechanisms are compared with those in the observational
-environments or, if there are none, in all others that do not target the variable. Tests assume normal noise.
+environments or, if there are none, in all others that do not target the variable. Tests of moments assume normal noise;
+those of rows, which a model with rows has made already, do not.
 """
 
 from __future__ import annotations
@@ -16,12 +17,14 @@ import numpy as np
 
 from golem.assessment.diagnostics.finding import Finding
 from golem.assessment.p_values import holm, p_text
+from golem.directions.experiments import Hardness, Shift
 from golem.runtime.messages import counted, shortened
 from golem.runtime.types import Indices, Matrix, Vector
 
 if TYPE_CHECKING:
     from golem.data.environments import Environments
     from golem.data.moments import Moments
+    from golem.estimator.experiment_checks import ExperimentChecks
     from golem.estimator.golem import Golem
 
 # An effect that should not be there must be clear; one that should be there may be weak.
@@ -33,25 +36,8 @@ _MOST_PAIRS = 50_000
 _MOST_EXAMPLES = 4
 # Share of variables that may shift where they are not targets, up to which environments are comparable.
 _FEW_SHIFTS = 0.1
-
-
-class Shift(NamedTuple):
-    """How the mechanism of a variable in one environment differs from that in others.
-
-    Parameters
-    ----------
-    environment, node : int
-        Numbers of the environment and of the variable.
-    is_target : bool
-        Whether the environment targets the variable.
-    p_values : tuple of float
-        Of the tests of the intercept, the slopes and the variance; NaN where there is nothing to test.
-    """
-
-    environment: int
-    node: int
-    is_target: bool
-    p_values: tuple[float, float, float]
+_WITHOUT_ROWS = "because only means and covariances were given"
+_GIVE_ROWS = "Give the rows of each environment instead of its moments."
 
 
 def find_environments(model: Golem) -> list[Finding]:
@@ -66,14 +52,16 @@ def find_environments(model: Golem) -> list[Finding]:
     parents = [np.flatnonzero(column) for column in model.adjacency_.T]
     shifts = mechanism_shifts(environments, parents)
     uses_means = model.intercepts == "shared"
-    dependent = [_find_dependent_targets(environments, parents)] if model.intervention == "hard" else []
+    checks = model.graph_.experiments
+    dependent = [_find_dependent_targets(environments, model.graph_.hardness)] if model.intervention == "hard" else []
     off_target = [shift for shift in shifts if not shift.is_target]
+    effects = checks.effects if checks is not None else ()
+    effects = effects or tuple(shift for shift in shifts if shift.is_target)
     return [
         *dependent,
         _find_off_target(environments, off_target, uses_means),
-        _find_effects(
-            environments, [shift for shift in shifts if shift.is_target], uses_means, _comparable(off_target)
-        ),
+        _find_effects(environments, effects, uses_means, _comparable(off_target)),
+        _find_normality(environments, checks),
         small,
     ]
 
@@ -181,7 +169,7 @@ def _adjusted(shifts: list[Shift]) -> Matrix:
     return adjusted
 
 
-def _find_effects(environments: Environments, shifts: list[Shift], uses_means: bool, comparable: bool) -> Finding:
+def _find_effects(environments: Environments, shifts: Sequence[Shift], uses_means: bool, comparable: bool) -> Finding:
     """Find targets whose mechanism is the same as in other environments.
 
     Shared intercepts are suggested only if the environments are comparable.
@@ -194,7 +182,7 @@ def _find_effects(environments: Environments, shifts: list[Shift], uses_means: b
         smallest = np.nanmin(p) * np.isfinite(p).sum()
         if smallest > _WEAK_LEVEL:
             silent.append(shift)
-        elif comparable and not uses_means and not (p[1:] * np.isfinite(p).sum() <= _WEAK_LEVEL).any():
+        elif not uses_means and not (p[1:] * np.isfinite(p).sum() <= _WEAK_LEVEL).any():
             only_mean.append(shift)
     if silent:
         return Finding(
@@ -210,7 +198,9 @@ def _find_effects(environments: Environments, shifts: list[Shift], uses_means: b
             "note",
             f"{_only_means(environments, only_mean)} With separate intercepts, a change of the mean gives no evidence "
             "about directions.",
-            "If nothing else differs between the experiments (no batch effects), use intercepts='shared'.",
+            "If nothing else differs between the experiments (no batch effects), use intercepts='shared'."
+            if comparable
+            else "",
         )
     return Finding(name, "ok", f"All {counted(len(shifts), 'target')} show an effect.")
 
@@ -252,33 +242,54 @@ def _find_off_target(environments: Environments, shifts: list[Shift], uses_means
     )
 
 
-def _find_dependent_targets(environments: Environments, parents: Sequence[Indices]) -> Finding:
+def _find_dependent_targets(environments: Environments, hardness: Hardness | None) -> Finding:
     """Find targets of hard interventions that still depend on their parents."""
-    from scipy.special import betainc
-
-    cases, p = [], []
-    for e, targets in enumerate(environments.targets):
-        moments = environments.pooled((e,))
-        for j in targets:
-            fit = _regress(_Group(moments, moments.n + 1), j, parents[j])
-            if fit is None or not len(parents[j]):
-                continue
-            left = fit.variance * fit.freedom / moments.scatter[j, j]  # 1 - R2
-            p.append(float(betainc(fit.freedom / 2, len(parents[j]) / 2, left)))
-            cases.append((e, j, 1 - left))
-    name, corrected = "hard-targets", holm(np.array(p))
-    wrong = sorted((case for case, value in zip(cases, corrected, strict=True) if value < LEVEL), key=lambda c: -c[2])
-    if not wrong:
+    name = "hard-targets"
+    if hardness is None:
+        sentence = f"Not checked, {_WITHOUT_ROWS}: whether targets of hard interventions depend on their parents."
+        return Finding(name, "note", sentence, _GIVE_ROWS)
+    if not hardness.tested:
+        sentence = "No target of a hard intervention has parents that are certain, so hardness could not be tested."
+        return Finding(name, "ok", sentence)
+    if not hardness.dependent:
         return Finding(name, "ok", "No target of a hard intervention depends on its parents.")
-    names, labels = environments.names, environments.labels
+    names, labels, wrong = environments.names, environments.labels, hardness.dependent
     examples = [f"{names[j]!r} in {labels[e]!r} (R2 {r2:.2f})" for e, j, r2 in wrong]
     return Finding(
         name,
         "warning",
-        f"{len(wrong)} of {counted(len(cases), 'target')} with parents still "
+        f"{len(wrong)} of {counted(hardness.tested, 'target')} with parents still "
         f"{'depends' if len(wrong) == 1 else 'depend'} on them, although the interventions are said to be hard: "
-        f"{shortened(examples, _MOST_EXAMPLES)}.",
+        f"{shortened(examples, _MOST_EXAMPLES)}. So interventions decide no direction"
+        f"{'' if hardness.is_refuted else ' of their edges'}.",
         "Use intervention='soft'.",
+    )
+
+
+def _find_normality(environments: Environments, checks: ExperimentChecks | None) -> Finding:
+    """Find environments whose residuals are not normal."""
+    name = "normal-residuals"
+    if checks is None:
+        return Finding(
+            name,
+            "note",
+            f"Not checked, {_WITHOUT_ROWS}: whether the noise is normal in each environment. With heavy tails, "
+            "covariances differ between environments by chance. So interventions decide no direction here.",
+            _GIVE_ROWS,
+        )
+    tested, adjusted = np.isfinite(checks.normality), np.ones(checks.normality.shape)
+    adjusted[tested] = holm(checks.normality[tested])
+    found = adjusted < LEVEL
+    if not found.any():
+        return Finding(name, "ok", f"Residuals are normal in {counted(len(found), 'environment')}.")
+    names, labels = environments.names, environments.labels
+    examples = [f"{names[j]!r} in {labels[e]!r}" for e, j in np.argwhere(found)]
+    return Finding(
+        name,
+        "note",
+        f"Residuals are not normal in {int(found.any(axis=1).sum())} of {counted(len(found), 'environment')} "
+        f"({shortened(examples, _MOST_EXAMPLES)}). Directions by interventions do not assume normal noise; off-target "
+        "does, and may find too much.",
     )
 
 

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from golem.assessment.diagnostics.finding import Finding, look_at
-from golem.assessment.diagnostics.normality import normality_test, standardized_moments
 from golem.assessment.p_values import holm
 from golem.data.moments import Moments
+from golem.directions.normality import normality_test, standardized_moments
 from golem.estimator.direction_evidence import uses_shape
 from golem.runtime.messages import quoted
 from golem.runtime.types import BoolMatrix, Matrix, Vector

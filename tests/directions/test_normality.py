@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import kurtosis, normaltest, skew
 
-from golem.assessment.diagnostics.normality import normality_test, standardized_moments
+from golem.directions.normality import normality_test, standardized_moments
 
 
 @pytest.mark.parametrize("n", [20, 47, 1000])
