@@ -19,7 +19,7 @@ def rare_levels() -> pd.DataFrame:
 
 
 def few_rows() -> np.ndarray:
-    return np.random.default_rng(0).normal(size=(12, 9))
+    return np.random.default_rng(0).normal(size=(25, 20))
 
 
 @pytest.mark.parametrize(
