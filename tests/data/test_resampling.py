@@ -54,6 +54,15 @@ def test_half_the_rows_have_the_same_covariance():
     np.testing.assert_allclose(half.covariance, moments.covariance, rtol=1e-14)
 
 
+def test_half_the_rows_have_half_of_every_pattern():
+    X = np.random.default_rng(0).normal(size=(60, 3))
+    X[:20, 1] = np.nan
+    moments = Moments.from_rows(X, missing="em")
+    half = as_half(moments)
+    np.testing.assert_array_equal(half.patterns.present, moments.patterns.present)
+    np.testing.assert_allclose(half.patterns.counts, moments.patterns.counts * half.n / moments.n)
+
+
 def test_a_null_correlation_of_a_resample_varies_as_in_half_the_rows():
     # Squared correlations times n are 1 on average in fresh data, and 2 in resamples: 1 again with n / 2.
     n, statistics = 200, []

@@ -59,7 +59,7 @@ def second_search(model: Golem) -> SecondSearch:
 def keep_better(model: Golem, rows: RowSource = None) -> None:
     """Search again, let the model show the better of the two graphs, and keep how the other one differs.
 
-    `rows` are for directions by the shape of the noise.
+    `rows` are for directions by the shape of the noise and by interventions.
     """
     again = reversed_refit(model)
     other = _compared(model, again)
@@ -82,7 +82,7 @@ def _compared(shown: Golem, other: Golem) -> SecondSearch:
 
 def links(model: Golem) -> BoolMatrix:
     """Return the edges of a model, with both directions where they are undecided without the rows, shape (d, d)."""
-    found: BoolMatrix = model.adjacency_ | (model.undecided_ | model.by_shape_).T
+    found: BoolMatrix = model.adjacency_ | (model.undecided_ | model.by_shape_ | model.by_intervention_).T
     return found
 
 

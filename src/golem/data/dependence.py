@@ -83,13 +83,15 @@ def dependence(names: tuple[str, ...], rows: Matrix) -> Dependence | None:
     The effective number of rows is the harmonic mean of these over all pairs of columns.
     """
     n = len(rows)
+    if n < _FEWEST_ROWS or rows.shape[1] < 2:
+        return None
     Z = _ranks(rows)
     others, Z = without_sorting(Z - Z.mean(axis=0))
     norm = np.linalg.norm(Z, axis=0)
     varies = norm > 1e-8 * n
     names = tuple(names[j] for j in np.flatnonzero(others)[varies])
     Z = Z[:, varies] / norm[varies]
-    if n < _FEWEST_ROWS or rows.shape[1] < 2 or not names:
+    if not names:
         return None
     lags = np.arange(1, min(_LAGS, n // _ROWS_PER_LAG) + 1)
     r = np.array([np.einsum("ij,ij->j", Z[k:], Z[:-k]) for k in lags])
@@ -123,9 +125,11 @@ def warn_of_dependent_rows(names: Sequence[str], rows: Array, n: int) -> None:
     """
     some = np.asarray(to_numpy(rows[: max(_FEWEST_CHECKED, _MOST_NUMBERS // max(len(names), 1))]), dtype=float)
     if numbering := [name for name, column in zip(names, some.T, strict=True) if _counts_up(column)]:
+        one = len(numbering) == 1
         warn_user(
-            f"{quoted(numbering, 3)} has equally spaced values in the order of the rows, as row numbers and time have. "
-            "Drop row numbers. If it is time, the rows are not independent.",
+            f"{quoted(numbering, 3)} {'has' if one else 'have'} equally spaced values in the order of the rows, as row "
+            f"numbers and time have. Drop row numbers. If {'it is' if one else 'they are'} time, the rows are not "
+            "independent.",
             DataWarning,
         )
     found = dependence(tuple(names), some[~np.isnan(some).any(axis=1)])

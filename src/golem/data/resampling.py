@@ -320,7 +320,8 @@ def as_half(moments: Moments) -> Moments:
     truth plus that of the resample around the data. A score expects this variance from n/2 rows.
     """
     n = half_of(moments.n)
-    return dataclasses.replace(moments, n=n, scatter=moments.scatter * (n / moments.n))
+    patterns = None if moments.patterns is None else moments.patterns.scaled(n / moments.n)
+    return dataclasses.replace(moments, n=n, scatter=moments.scatter * (n / moments.n), patterns=patterns)
 
 
 def half_of(n: int) -> int:

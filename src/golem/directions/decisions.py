@@ -53,7 +53,7 @@ class EdgeRecord(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Decisions:
-    """The directions to show, and what those rest on that the class and knowledge leave open.
+    """The directions to show, and the evidence for those that the class and knowledge leave open.
 
     Parameters
     ----------

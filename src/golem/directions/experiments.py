@@ -18,6 +18,8 @@ from golem.directions.members import Family
 from golem.graphs.interventional import Intervention
 from golem.runtime.types import Matrix, Vector
 
+# With fewer rows and heavy tails, the tests of an environment reject too often.
+_FEWEST_ROWS = 15
 # Level at which hard interventions are found not to be hard, for all targets together.
 LEVEL_OF_DEPENDENCE = 0.01
 
@@ -32,7 +34,8 @@ class Shift(NamedTuple):
     is_target : bool
         Whether the environment targets the variable.
     p_values : tuple of float
-        Of the tests of the intercept, the slopes and the variance; NaN where there is nothing to test.
+        Of the tests of the intercept (or of intercept and slopes together), the slopes and the variance; NaN where
+        there is nothing to test.
     """
 
     environment: int
@@ -114,8 +117,12 @@ class Experiments:
         Each is compared with all others that do not target the node. Experiments on other components change nothing.
         """
         without = self._usable(family[0])
-        changing = [k for k, e in enumerate(without) if not set(self.targets[e]).isdisjoint(component)]
-        return self._compared(family, without, changing) if len(without) > 1 else np.ones(0)
+        changing = [
+            k
+            for k, e in enumerate(without)
+            if len(self.rows[e]) >= _FEWEST_ROWS and not set(self.targets[e]).isdisjoint(component)
+        ]
+        return self._compared(family, without, changing) if changing and len(without) > 1 else np.ones(0)
 
     def contradictions(self, family: Family) -> Vector:
         """Return the p-values of a node that, where a hard intervention targets it, depends on its parents and changes.
@@ -127,6 +134,8 @@ class Experiments:
         if not (parents and without):
             return np.ones(0)
         for e in self._targeting(j):
+            if len(self.rows[e]) < _FEWEST_ROWS:
+                continue
             p = dependence_p_value(self.rows[e][:, [j, *parents]], self.worth)
             found.append(max(p, float(self._compared(family, [e, *without], [0])[0])))
         return np.array(found)
@@ -151,7 +160,7 @@ class Experiments:
         found = []
         for j, own in enumerate(parents):
             for e in self._targeting(j):
-                if others := [k for k in (observational or self._usable(j)) if k != e]:
+                if others := observational or self._usable(j):
                     rows = Rows.of([self.rows[k][:, [j, *own]] for k in (e, *others)])
                     slopes, scale = mechanism_p_values(rows, [0], worth=self.worth)[0]
                     both = mechanism_p_values(rows, [0], shared=True, worth=self.worth)[0, 0]

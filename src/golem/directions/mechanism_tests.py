@@ -20,7 +20,6 @@ import numpy as np
 
 from golem.runtime.types import Indices, Matrix, Vector
 
-# For normal noise, the scale test is as powerful as that of variances with 88 % of the rows.
 _STEPS_OF_CENTERS = 10
 _MAD_OF_NORMAL = 0.6744897501960817
 
@@ -126,7 +125,10 @@ def _upper_tail(u: Vector, V: Matrix, worth: float) -> float:
 
 
 def _scale_z(rows: Rows, residual: Vector, leverage: Vector) -> Vector:
-    """Return how much larger the scale of the residuals is in each group than in the others, in standard errors."""
+    """Return how much larger the scale of the residuals is in each group than in the others, in standard errors.
+
+    For normal noise this is as powerful as a comparison of variances with 88 % of the rows.
+    """
     n = rows.sizes
     residual = residual * rows.spread(np.sqrt(n / np.maximum(n - leverage, 0.5)))
     center = np.median(residual)

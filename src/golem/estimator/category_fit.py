@@ -211,6 +211,7 @@ def _learned(model: Golem) -> LearnedGraph:
         undecided=undirected,
         by_variance=nothing,
         by_shape=nothing,
+        by_intervention=nothing,
         by_knowledge=known_edges(edges, model.knowledge_) | (reversible & ~undirected),
         shape_note=_NO_SHAPE if has_numbers and model.shape == "auto" and undirected.any() else "",
     )

@@ -20,6 +20,7 @@ from golem.directions.equivalence_class import known_edges, open_edges
 from golem.directions.experiments import Experiments
 from golem.directions.members import Component, Family, components
 from golem.directions.variance_odds import LEAST_LOG_ODDS, CandidateClass, direction_odds
+from golem.estimator.experiment_checks import check_experiments
 from golem.estimator.learned_graph import LearnedGraph
 from golem.estimator.name_order import name_order
 from golem.estimator.settings import is_counted
@@ -56,7 +57,8 @@ def with_directions(model: Golem, fit: Regressions, rows: RowSource) -> LearnedG
     assert graph.reversible is not None  # a cyclic graph has no directions to judge
     undirected = open_edges(graph, graph.reversible, model.knowledge_)
     known = known_edges(graph, model.knowledge_) | (graph.reversible & ~undirected)
-    experiments = _intervention_evidence(model, undirected, rows)
+    tests = experiments_of(model, rows)
+    experiments = _intervention_evidence(model, undirected, tests)
     undirected = undirected & ~experiments.decided
     decided = graph.reversible & ~undirected
     rank = name_order(model.moments_.names).place
@@ -75,7 +77,8 @@ def with_directions(model: Golem, fit: Regressions, rows: RowSource) -> LearnedG
         by_variance=decisions.by_variance | (unsupported & by_variance),
     )
     explained = _explained(graph, decisions, known, experiments, variances, shape, S)
-    return dataclasses.replace(explained, shape_note=note, hardness=experiments.hardness)
+    checks = None if tests is None else check_experiments(tests, explained)
+    return dataclasses.replace(explained, shape_note=note, hardness=experiments.hardness, experiments=checks)
 
 
 def _most_similar_noise(model: Golem, found: list[Component]) -> tuple[Edges, BoolVector]:
@@ -157,15 +160,13 @@ def _without_support(model: Golem, settled: BoolVector) -> BoolVector:
     return np.asarray(~settled & np.array([edge not in arrows for edge in _ends(graph)], dtype=bool))
 
 
-def _intervention_evidence(model: Golem, undirected: BoolVector, rows: RowSource) -> InterventionEvidence:
+def _intervention_evidence(
+    model: Golem, undirected: BoolVector, experiments: Experiments | None
+) -> InterventionEvidence:
     """Return the evidence of experiments for the directions that are open; there is none without rows."""
-    graph, environments = model.graph_, model.environments_
-    nothing = InterventionEvidence(np.zeros_like(undirected), np.zeros(len(graph)))
-    if environments is None or not (undirected.any() or model.intervention == "hard"):
-        return nothing
-    experiments = experiments_of(model, rows)
-    if experiments is None:
-        return nothing
+    graph = model.graph_
+    if experiments is None or not (undirected.any() or model.intervention == "hard"):
+        return InterventionEvidence(np.zeros_like(undirected), np.zeros(len(graph)))
     assert graph.reversible is not None
     known, rank = known_edges(graph, model.knowledge_), name_order(model.moments_.names).place
     found = components(graph, graph.reversible, known, rank)
@@ -187,7 +188,8 @@ def _node_costs(model: Golem, found: list[Component]) -> list[LocalCost]:
 
 def experiments_of(model: Golem, rows: RowSource) -> Experiments | None:
     """Return the experiments of a model with the complete rows of each environment; None without rows."""
-    environments, found = model.environments_, rows() if callable(rows) else rows
+    environments = model.environments_
+    found = rows() if callable(rows) and environments is not None else rows
     if environments is None or found is None:
         return None
     if not isinstance(found, Mapping) or sorted(found) != sorted(environments.labels):
@@ -197,8 +199,11 @@ def experiments_of(model: Golem, rows: RowSource) -> Experiments | None:
     if wrong := [table.shape for table in tables if table.ndim != 2 or table.shape[1] != environments.d]:
         raise ValueError(f"The rows must have shape (rows, {environments.d}), as their moments do; got {wrong[0]}.")
     complete = [table[~np.isnan(table).any(axis=1)] for table in tables]
-    # Rows of a bootstrap resample are worth fewer independent ones.
-    worth = min(environments.n / max(sum(map(len, complete)), 1), 1.0)
+    # Rows of a bootstrap resample are worth fewer independent ones. After EM, incomplete rows count too.
+    worth = 1.0
+    for moments, table, own in zip(environments.moments, tables, complete, strict=True):
+        known, given = (moments.n, own) if moments.patterns is None else (moments.patterns.counts.sum(), table)
+        worth = min(worth, float(known) / max(len(given), 1))
     return Experiments(complete, environments.targets, model.intervention, model.intercepts == "shared", worth)
 
 

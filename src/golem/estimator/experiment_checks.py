@@ -10,11 +10,10 @@ import numpy as np
 from golem.directions.experiments import Experiments, Shift
 from golem.directions.members import parent_lists
 from golem.directions.normality import normality_test
-from golem.estimator.direction_evidence import RowSource, experiments_of
 from golem.runtime.types import Matrix
 
 if TYPE_CHECKING:
-    from golem.estimator.golem import Golem
+    from golem.estimator.learned_graph import LearnedGraph
     from golem.graphs.edges import Edges
 
 # The test of normality needs about so many rows.
@@ -39,14 +38,11 @@ class ExperimentChecks:
     normality: Matrix
 
 
-def check_experiments(model: Golem, rows: RowSource) -> ExperimentChecks | None:
-    """Return the tests of the experiments of a model; None without rows."""
-    experiments = experiments_of(model, rows)
-    if experiments is None:
-        return None
+def check_experiments(experiments: Experiments, graph: LearnedGraph) -> ExperimentChecks:
+    """Return the tests of the experiments of a learned graph."""
     few = sum(map(len, experiments.targets)) <= _MOST_TARGETS
-    effects = experiments.effects(parent_lists(model.graph_)) if few else []
-    return ExperimentChecks(tuple(effects), _normality(experiments, model.graph_, model.graph_.weights))
+    effects = experiments.effects(parent_lists(graph)) if few else []
+    return ExperimentChecks(tuple(effects), _normality(experiments, graph, graph.weights))
 
 
 def _normality(experiments: Experiments, edges: Edges, weights: Matrix) -> Matrix:

@@ -28,7 +28,6 @@ from golem.estimator.category_settings import ScoreChoice, require_numbers, requ
 from golem.estimator.conveniences import Conveniences
 from golem.estimator.direction_evidence import RowSource, given_rows, with_directions
 from golem.estimator.environment_fit import require_observational, run_environments
-from golem.estimator.experiment_checks import check_experiments
 from golem.estimator.gradient_fit import paper_settings, rounded_edges, run_recipe
 from golem.estimator.learned_graph import MATRICES, GraphMatrices, LearnedGraph
 from golem.estimator.likelihood_of_rows import mean_log_likelihood
@@ -285,8 +284,8 @@ class Golem(NotebookDisplay, TableEstimator, GraphMatrices, Conveniences):
             other data or settings is refused. A fit that has ended returns at once.
         rows : array of shape (r, d) or function, optional
             If X is Moments: the rows, or a sample of them, for directions by the shape of the noise. If X is
-            `Environments`: a dictionary from labels to rows, for directions by interventions. A function is called only
-            if such directions are open; it returns the rows, or None if there are none.
+            `Environments`: a dictionary from labels to rows, for directions by interventions. A function
+            returns the rows, or None if there are none; it is called only if they are needed.
         """
         self._forget()
         noise, solver = self.check_settings()
@@ -390,11 +389,9 @@ class Golem(NotebookDisplay, TableEstimator, GraphMatrices, Conveniences):
         """Judge the directions of the edges, and score the graph."""
         require_imperfect(self.moments_, fit)
         self._show(with_directions(self, fit, rows))
-        if self.environments_ is not None:
-            self.graph_ = dataclasses.replace(self.graph_, experiments=check_experiments(self, rows))
-            return
-        scores = graph_scores(self.graph_.weights, self.graph_.residual_variances, self.moments_.n)
-        self.solution_ = dataclasses.replace(self.solution_, graph_scores=scores)
+        if self.environments_ is None:
+            scores = graph_scores(self.graph_.weights, self.graph_.residual_variances, self.moments_.n)
+            self.solution_ = dataclasses.replace(self.solution_, graph_scores=scores)
 
     def _show(self, graph: LearnedGraph) -> None:
         """Set the graph, which can be another member of the equivalence class than the one that was found."""

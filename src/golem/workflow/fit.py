@@ -17,9 +17,7 @@ from golem.assessment.diagnostics.edge_scatter import model_scatters
 from golem.assessment.selection import GolemCV, Selection
 from golem.data.checks import require_rows
 from golem.data.coded_tables import counts_in_moments
-from golem.data.environment_files import EnvironmentSource
 from golem.data.environment_input import Targets
-from golem.data.environments import Environments
 from golem.data.files.standard_input import spooled
 from golem.data.files.table_files import listed
 from golem.data.inputs import check_knowledge
@@ -31,7 +29,7 @@ from golem.data.refused_tables import describing_refusal
 from golem.data.table_source import Reading, Source, TableSource, open_source
 from golem.data.table_summary import TableSummary
 from golem.data.targets import read_targets
-from golem.estimator.direction_evidence import RowSource, uses_shape
+from golem.estimator.direction_evidence import uses_shape
 from golem.estimator.environment_fit import require_environment_settings, require_observational
 from golem.estimator.golem import Golem
 from golem.estimator.learned_graph import has_categories
@@ -47,7 +45,7 @@ from golem.runtime.parameters import suggests_parameters
 from golem.runtime.progress import ProgressDisplay
 from golem.solvers.certificate import Certificate
 from golem.workflow.inputs import naming, require_kept, title_of
-from golem.workflow.steps import SILENT, assess, choose, learn, was_interrupted, write
+from golem.workflow.steps import SILENT, assess, choose, learn, rows_for_directions, was_interrupted, write
 
 
 @dataclass(frozen=True, eq=False)
@@ -241,7 +239,7 @@ def fit_file(
                 )
             if search is not None:
                 selection = choose(search, model, moments if select == "bic" else source.sample, progress)
-            learn(model, moments, progress, checkpoint, _rows_for_directions(source, moments))
+            learn(model, moments, progress, checkpoint, rows_for_directions(source, moments))
             if selection is not None:
                 model.selection_ = selection
             title = title_of(paths)
@@ -314,13 +312,6 @@ def _shown_summary(source: Source, progress: ProgressDisplay) -> TableSummary | 
     if table is not None:
         table.show(progress)
     return table
-
-
-def _rows_for_directions(source: Source, moments: Moments | Environments) -> RowSource:
-    """Return a function that returns the rows for the directions of edges; tables with categories need all of them."""
-    if isinstance(source, TableSource) and isinstance(moments, Moments) and moments.coding is not None:
-        return source.all_rows
-    return source.sample_of_environments if isinstance(source, EnvironmentSource) else source.sample_of_rows
 
 
 def _files(

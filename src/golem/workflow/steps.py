@@ -12,11 +12,12 @@ from golem.assessment.bootstrap_result import Bootstrap
 from golem.assessment.diagnostics import Diagnosis, diagnose, find_outside_intervals
 from golem.assessment.second_search import is_repeatable, keep_better
 from golem.assessment.selection import GolemCV, Selection
+from golem.data.environment_files import EnvironmentSource
 from golem.data.environment_sample import EnvironmentSample
 from golem.data.environments import Environments
 from golem.data.moments import Moments
 from golem.data.resampling import Sample
-from golem.data.table_source import Source
+from golem.data.table_source import Source, TableSource
 from golem.estimator.direction_evidence import RowSource
 from golem.estimator.golem import Golem
 from golem.estimator.learned_graph import has_categories
@@ -134,7 +135,14 @@ def search_again(model: Golem, source: Source, progress: ProgressDisplay = SILEN
     """Search once more, if that may help, and let the model show the better graph."""
     if is_repeatable(model):
         with progress.waiting("Searching again, with the columns in reverse order"):
-            keep_better(model, None if model.environments_ is not None else source.sample_of_rows)
+            keep_better(model, rows_for_directions(source, model.environments_ or model.moments_))
+
+
+def rows_for_directions(source: Source, moments: Moments | Environments) -> RowSource:
+    """Return a function that returns the rows for the directions of edges; tables with categories need all of them."""
+    if isinstance(source, TableSource) and isinstance(moments, Moments) and moments.coding is not None:
+        return source.all_rows
+    return source.sample_of_environments if isinstance(source, EnvironmentSource) else source.sample_of_rows
 
 
 def check(model: Golem, rows: Callable[[], Matrix | None], progress: ProgressDisplay = SILENT) -> Diagnosis | None:

@@ -87,3 +87,18 @@ def test_the_better_graph_of_two_searches_is_shown(kind, seeds):
                 find_search(model, None).finding
             )
     assert max(gains) > 0.05 > min(gains) > -0.05
+
+
+def test_directions_by_interventions_are_not_a_difference_of_two_searches():
+    """The second search has no rows, without which experiments decide nothing."""
+    rng = np.random.default_rng(0)
+    B = np.diag(np.full(13, 0.8), 1)  # a chain; the experiment doubles the noise of the middle
+    tables = {}
+    for label, scale in (("control", 1.0), ("treated", 2.0)):
+        noise = rng.normal(size=(800, 14))
+        noise[:, 7] *= scale
+        tables[label] = noise @ np.linalg.inv(np.eye(14) - B)
+    model = Golem("nv").fit(tables, targets={"control": [], "treated": [7]})
+    assert model.by_intervention_.any()
+    finding = find_search(model, None)
+    assert finding.level == "ok", finding

@@ -280,8 +280,14 @@ def _find_normality(environments: Environments, checks: ExperimentChecks | None)
     tested, adjusted = np.isfinite(checks.normality), np.ones(checks.normality.shape)
     adjusted[tested] = holm(checks.normality[tested])
     found = adjusted < LEVEL
+    checked = int(tested.any(axis=1).sum())
+    if not checked:
+        return Finding(
+            name, "note", "Not checked, because every environment has few rows: whether the noise is normal."
+        )
     if not found.any():
-        return Finding(name, "ok", f"Residuals are normal in {counted(len(found), 'environment')}.")
+        said = f"{checked} of {counted(len(found), 'environment')}"
+        return Finding(name, "ok", f"Residuals do not differ from normal ones in {said} that could be tested.")
     names, labels = environments.names, environments.labels
     examples = [f"{names[j]!r} in {labels[e]!r}" for e, j in np.argwhere(found)]
     return Finding(

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import itertools
-import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.exceptions import ConvergenceWarning
 
-from golem.data.checks import DataWarning
+from golem.assessment.second_search import fit_quietly
 from golem.data.environments import Environments
 from golem.data.gaussian_em import observed_log_likelihood
 from golem.data.moments import Moments
@@ -23,7 +21,6 @@ from golem.runtime.types import BoolMatrix, Matrix
 from golem.score.likelihood import GaussianTied
 from golem.score.regression import regressions
 from golem.score.sparsity import L0
-from golem.solvers import Status
 from golem.solvers.order.local.local_scores import total_cost
 from golem.solvers.order.noise_choice import NoiseScores
 
@@ -90,7 +87,7 @@ def fit_path(
         own = setting.for_rows(moments.n, all_rows, is_counted(model))
         key = (own.lambda_sparsity, own.lambda_dag)
         if key not in fitted:
-            fitted[key] = _fit_quietly(clone(model).set_params(**own.parameters), moments)
+            fitted[key] = fit_quietly(clone(model).set_params(**own.parameters), moments)
             yield fitted[key]
         else:
             yield fitted[key].with_threshold(own.threshold)  # type: ignore[arg-type]
@@ -120,17 +117,6 @@ def middle_of_the_best(scores: Sequence[tuple[float, ...]]) -> int:
     """
     ties = [k for k, score in enumerate(scores) if score == max(scores)]
     return ties[(len(ties) - 1) // 2]
-
-
-def _fit_quietly(model: Golem, moments: Moments | Environments) -> Golem:
-    """Fit without warnings; the fit at the chosen setting repeats them."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DataWarning)
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        model.fit(moments)
-    if model.solution_.status is Status.INTERRUPTED:
-        raise KeyboardInterrupt
-    return model
 
 
 def information_criterion(model: Golem, penalty: L0) -> float:
