@@ -65,7 +65,7 @@ def keep_better(model: Golem, rows: RowSource = None) -> None:
     other = _compared(model, again)
     if other.excess < 0:
         other = _compared(again, model)
-        for name in MATRICES:  # made from the other graph
+        for name in set(MATRICES) - {"score_", "variables_"}:  # made from the other graph
             model.__dict__.pop(name, None)
         if has_categories(model):
             conclude_categories(model, again.solution_)

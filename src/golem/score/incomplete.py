@@ -60,6 +60,8 @@ def family_rows(S: Matrix, patterns: Patterns) -> FamilyRows:
         variance, K, inverse = np.linalg.inv(_information(R, patterns)), np.linalg.inv(R), np.linalg.inv(R[1:, 1:])
     except np.linalg.LinAlgError:
         return FamilyRows(*np.full((2, k), np.nan))
+    if not (np.diagonal(K) > 0).all():  # singular up to rounding
+        return FamilyRows(*np.full((2, k), np.nan))
     b = inverse @ R[1:, 0]
     weights = np.array([_bilinear(np.append(0, row), np.append(1, -b)) for row in inverse])
     of_weights = np.diagonal(inverse) * (R[0, 0] - R[1:, 0] @ b) / _quadratic(weights, variance)

@@ -33,7 +33,10 @@ def edge_losses(fit: Regressions, moments: Moments, likelihood: Likelihood, pena
         return np.asarray(rises - np.diff(penalty.penalties(n, d))[parents - 1])
     rows = np.maximum(edge_rows(fit.children, fit.causes, S, moments.patterns).correlations, 2.0)
     steps = [np.diff(penalty.penalties(own, d))[k - 1] for own, k in zip(rows, parents, strict=True)]
-    return np.asarray(rises * rows / n - np.array(steps))
+    losses = rises * rows / n - np.array(steps)
+    # So many parents fit so few rows whatever the values are (`most_parents`); the weakest goes first.
+    crowded = parents > np.maximum((rows - 2) / 2, 0)
+    return np.where(crowded, rises - rises.max(initial=0.0) - 1.0, losses)
 
 
 def unsupported_edges(

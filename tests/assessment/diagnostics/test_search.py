@@ -9,6 +9,7 @@ import pytest
 from golem import Golem, Knowledge
 from golem.assessment.diagnostics.search import find_search
 from golem.assessment.second_search import keep_better, reversed_refit
+from golem.diagnostics import diagnose
 from golem.simulate import simulate
 
 
@@ -76,8 +77,10 @@ def test_the_better_graph_of_two_searches_is_shown(kind, seeds):
     for seed in seeds:
         X, settings = rows_of_kind(kind, seed)
         model = Golem(**settings).fit(X)
-        before, again = score(model), reversed_refit(model)
+        before, again, kinds = score(model), reversed_refit(model), (model.score_, model.variables_)
         keep_better(model)
+        assert (model.score_, model.variables_) == kinds
+        assert diagnose(model)["directions"]
         assert score(model) == pytest.approx(min(before, score(again)))
         assert "The other graph is better" not in find_search(model, None).finding
         gains.append(before - score(model))
