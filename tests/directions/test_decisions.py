@@ -4,6 +4,7 @@ import numpy as np
 
 from golem.directions.by_shape import ShapeEvidence
 from golem.directions.decisions import decide
+from golem.graphs.dag import cpdag
 from golem.graphs.edges import Edges
 
 
@@ -82,3 +83,15 @@ def test_claims_by_variance_turn_the_edges_of_the_graph_shown():
     assert graph[[2, 1, 3], [1, 0, 4]].all()  # 1 -> 0 follows, and the other edge is as it was
     np.testing.assert_array_equal(found.by_variance, mask(edges, {(0, 1), (1, 2)}))
     np.testing.assert_array_equal(found.undecided, mask(edges, {(3, 4)}))
+
+
+def test_claims_that_no_member_has_together_are_dropped_in_their_component():
+    """0 - 1 - 2 - 3 has no member with 0 -> 1 and 3 -> 2, which would meet at a collider; 4 - 5 is not concerned."""
+    adjacency = np.zeros((6, 6), dtype=bool)
+    adjacency[[0, 1, 2, 4], [1, 2, 3, 5]] = True
+    edges = Edges.from_matrix(adjacency)
+    found = decide(edges, edges.find_reversible(), [(0, 1), (3, 2), (5, 4)], ShapeEvidence())
+    graph = shown(edges, found)
+    np.testing.assert_array_equal(cpdag(graph), cpdag(adjacency))
+    np.testing.assert_array_equal(found.by_variance, mask(edges, {(4, 5)}))
+    assert graph[5, 4]

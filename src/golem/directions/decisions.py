@@ -11,7 +11,7 @@ import numpy as np
 from golem.directions.by_shape import Edge, ShapeEvidence
 from golem.directions.equivalence_class import connected_edges
 from golem.graphs.edges import Edges
-from golem.graphs.pdag import Pdag
+from golem.graphs.pdag import Pdag, members
 from golem.runtime.types import BoolVector
 
 Source = Literal["structure", "variances", "shape", "knowledge", "interventions", "none"]
@@ -133,17 +133,37 @@ def _directions(graph: Pdag, lines: list[Edge]) -> dict[Edge, None]:
 def _consistent(
     given: Pdag, edges: Edges, undirected: BoolVector, variances: dict[Edge, None], shapes: dict[Edge, None]
 ) -> tuple[dict[Edge, None], dict[Edge, None]]:
-    """Return the claims without those of components in which variances and shapes contradict each other."""
+    """Return the claims without those of components in which they contradict each other.
+
+    Several claims can do so although no two of them are about the same edge: no member of the class has all of them.
+    """
+    possible = _has_member(_closed(given, [*variances, *shapes]), edges)
     dropped: set[Edge] = set()
     for pairs in connected_edges(edges.causes[undirected], edges.children[undirected], np.arange(edges.d)):
         both = {pair for i, j in pairs for pair in ((i, j), (j, i))}
-        if any((i, j) in both and (j, i) in shapes for i, j in variances):
+        opposed = any((i, j) in both and (j, i) in shapes for i, j in variances)
+        if opposed or not (possible or _has_member(_closed(given, both & {*variances, *shapes}), edges)):
             dropped |= both
     variances, shapes = ({edge: None for edge in claims if edge not in dropped} for claims in (variances, shapes))
-    # Several claims can contradict each other although no two of them are about the same edge.
-    if _closed(given, [*variances, *shapes]).extension() is None:
-        return {}, {}
     return variances, shapes
+
+
+def _has_member(graph: Pdag, edges: Edges) -> bool:
+    """Return whether directing the rest of a graph gives a member of the class of `edges`: the same colliders."""
+    found = graph.extension()
+    if found is None or graph.conflicts():
+        return False
+    given = Pdag.from_edges(edges, np.zeros(len(edges), dtype=bool)).parents
+    adjacent = graph.adjacent
+    return all(
+        one == other or _unshielded(one, adjacent) == _unshielded(other, adjacent)
+        for one, other in zip(found, given, strict=True)
+    )
+
+
+def _unshielded(parents: int, adjacent: list[int]) -> set[Edge]:
+    """Return the pairs of parents that are not adjacent to each other."""
+    return {(i, k) for i in members(parents) for k in members(parents & ~adjacent[i]) if i < k}
 
 
 def _nearest_member(pdag: Pdag, lines: list[Edge]) -> Pdag:

@@ -36,7 +36,7 @@ def edge_losses(fit: Regressions, moments: Moments, likelihood: Likelihood, pena
     losses = rises * rows / n - np.array(steps)
     # So many parents fit so few rows whatever the values are (`most_parents`); the weakest goes first.
     crowded = parents > np.maximum((rows - 2) / 2, 0)
-    return np.where(crowded, rises - rises.max(initial=0.0) - 1.0, losses)
+    return np.asarray(np.where(crowded, rises - rises.max(initial=0.0) - 1.0, losses))
 
 
 def unsupported_edges(
