@@ -112,3 +112,14 @@ def test_a_column_with_few_values_is_named():
     assert model.missing_.sentence.endswith(f", but column 'x3' is worth only about {values} rows.")
     even = np.where(rng.random(X.shape) < 0.3, np.nan, rng.normal(size=X.shape))
     assert Moments.from_rows(even, missing="em").missing.scarce == {}
+
+
+def test_two_columns_that_are_rarely_known_together_get_few_edges():
+    """EM fits such columns perfectly by many parents if nothing limits their number."""
+    edges = 0
+    for seed in range(4):
+        rng = np.random.default_rng(seed)
+        X = rng.normal(size=(400, 12))
+        X[:, [3, 5]] = np.where(rng.random((400, 2)) < 0.85, np.nan, X[:, [3, 5]])
+        edges += len(Golem("nv", missing="em").fit(X).graph_)
+    assert edges <= 2

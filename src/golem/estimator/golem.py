@@ -284,8 +284,7 @@ class Golem(NotebookDisplay, TableEstimator, GraphMatrices, Conveniences):
             other data or settings is refused. A fit that has ended returns at once.
         rows : array of shape (r, d) or function, optional
             If X is Moments: the rows, or a sample of them, for directions by the shape of the noise. If X is
-            `Environments`: a dictionary from labels to rows, for directions by interventions. A function
-            returns the rows, or None if there are none; it is called only if they are needed.
+            `Environments`: a dictionary from labels to rows, for directions by interventions. Or a function for them.
         """
         self._forget()
         noise, solver = self.check_settings()
