@@ -10,6 +10,7 @@ Claims of docs/benchmarks/directions.md:
 
     python benchmarks/variance_claims.py calibration            # 13 minutes on one core
     python benchmarks/variance_claims.py calibration --quick
+    python benchmarks/variance_claims.py calibration --weak --least-log-odds 3    # what a lower threshold would claim
     python benchmarks/variance_claims.py structure
 
 The threshold was chosen on seeds below 10 000; `--first-seed` chooses others.
@@ -26,6 +27,8 @@ from typing import Any
 import numpy as np
 
 from golem import Golem
+from golem.directions.variance_odds import LEAST_LOG_ODDS
+from golem.estimator import direction_evidence
 from golem.runtime.version import __version__
 from golem.simulate import simulate
 
@@ -74,12 +77,14 @@ def count(X: Any, truth: Any) -> Counter[str]:
     )
 
 
-def calibration(seeds: range, sizes: tuple[int, ...], rows: tuple[int, ...]) -> None:
-    """Print the counts of all cells."""
+def calibration(seeds: range, sizes: tuple[int, ...], rows: tuple[int, ...], weak: bool) -> None:
+    """Print the counts of all cells, or of those with Gaussian noise and weak effects."""
     cells = [(spread, weights, "gaussian", "raw") for spread in SPREADS for weights in WEIGHTS]
     cells += [("log variances sd 1", "0.5 to 2", shape, "raw") for shape in SHAPES if shape != "gaussian"]
     cells += [("equal", weights, "gaussian", "random units") for weights in WEIGHTS]
     cells += [("equal", "0.5 to 2", "gaussian", "standardized")]
+    if weak:
+        cells = [(spread, "0.2 to 0.8", "gaussian", "raw") for spread in SPREADS]
     print("| noise | weights | shape | units | d | right | reversed | wrong | claimed | no edge |")
     print("|---|---|---|---|---|---|---|---|---|---|")
     for spread, weights, shape, units in cells:
@@ -123,13 +128,17 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=40)
     parser.add_argument("--first-seed", type=int, default=50_000)
     parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--weak", action="store_true", help="only weak effects")
+    parser.add_argument("--least-log-odds", type=float, default=LEAST_LOG_ODDS)
     given = parser.parse_args()
+    direction_evidence.LEAST_LOG_ODDS = given.least_log_odds  # type: ignore[attr-defined]
     seeds = range(given.first_seed, given.first_seed + (4 if given.quick else given.seeds))
     print(f"golem {__version__}, NumPy {np.__version__}, {platform.machine()}; {len(seeds)} tables per cell")
     if given.measurement == "structure":
         structure(seeds)
     else:
-        calibration(seeds, (3, 10) if given.quick else (3, 5, 10, 20), (300,) if given.quick else (100, 300, 1000))
+        sizes, rows = ((3, 10), (300,)) if given.quick else ((3, 5, 10, 20), (100, 300, 1000))
+        calibration(seeds, sizes, rows, given.weak)
 
 
 if __name__ == "__main__":
