@@ -8,7 +8,7 @@ Claims of docs/benchmarks/directions.md:
 - structure: every direction by structure is also one of the class with free noise variances, so that none changes with
   the units of the columns where the search is exact (d <= 12).
 
-    python benchmarks/variance_claims.py calibration            # 13 minutes on one core
+    python benchmarks/variance_claims.py calibration            # 2 minutes on one core
     python benchmarks/variance_claims.py calibration --quick
     python benchmarks/variance_claims.py calibration --weak --least-log-odds 3    # what a lower threshold would claim
     python benchmarks/variance_claims.py structure
