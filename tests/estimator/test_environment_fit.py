@@ -11,13 +11,13 @@ from golem.data.coded_tables import CodedTable
 from golem.data.environments import Environments
 from golem.graphs.dag import is_dag
 from golem.score.sparsity import L0
-from golem.simulate import random_sem, simulate_environments
-from golem.solvers import Status
-from golem.solvers.order.local.environment_score import (
+from golem.search.local.environment_score import (
     environment_score,
     environment_standard_errors,
     regress_environments,
 )
+from golem.simulate import random_sem, simulate_environments
+from golem.solvers import Status
 
 TARGETS = {"control": [], "ko_b": ["b"], "drug": ["a", "c"]}
 

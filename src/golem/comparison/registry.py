@@ -35,13 +35,13 @@ class Method:
 
 
 def _compile_search(likelihood: Likelihood) -> None:
-    from golem.solvers.order.solver import compile_search
+    from golem.search.solver import compile_search
 
     compile_search(likelihood, _MANY_COLUMNS)
 
 
 def _compile_local_search() -> None:
-    from golem.solvers.order.local.local_search import compile_local_search
+    from golem.search.local.local_search import compile_local_search
 
     compile_local_search()
 

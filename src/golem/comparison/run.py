@@ -55,7 +55,7 @@ from golem.runtime.types import BoolMatrix, Matrix
 from golem.runtime.version import __version__
 from golem.score.objective import graph_bic, graph_scores
 from golem.score.regression import residual_variances
-from golem.solvers.order.local.local_scores import Counts, GaussianBlocks
+from golem.search.local.local_scores import Counts, GaussianBlocks
 
 TIME_LIMIT = 120.0
 

@@ -29,8 +29,8 @@ from golem.runtime.messages import counted, quoted
 from golem.runtime.types import Array, BoolVector, Matrix, Vector
 from golem.score.regression import Regressions, family_variances, regress_edges
 from golem.score.sparsity import L0
-from golem.solvers.order.local.environment_score import environment_score
-from golem.solvers.order.local.local_scores import GaussianBlocks, node_penalty
+from golem.search.local.environment_score import environment_score
+from golem.search.local.local_scores import GaussianBlocks, node_penalty
 
 if TYPE_CHECKING:
     from golem.estimator.golem import Golem

@@ -18,14 +18,17 @@ from golem.estimator.learned_graph import has_categories
 from golem.estimator.local_fit import run_local
 from golem.estimator.name_order import NameOrder, name_order
 from golem.estimator.settings import edge_penalty
+from golem.gradient.adam import Adam
+from golem.gradient.lbfgs import LBFGS
 from golem.graphs.edges import Edges
 from golem.runtime.types import BoolMatrix, Vector
 from golem.score.regression import Regressions, regressions
+from golem.score.solution import Solution
 from golem.score.sparsity import L0
-from golem.solvers import LBFGS, Adam, Order, Solution
-from golem.solvers.order.local.environment_score import environment_score, regress_environments
-from golem.solvers.order.local.local_scores import GaussianBlocks
-from golem.solvers.order.local.local_search import LocalResult
+from golem.search.local.environment_score import environment_score, regress_environments
+from golem.search.local.local_scores import GaussianBlocks
+from golem.search.local.local_search import LocalResult
+from golem.search.solver import Order
 
 if TYPE_CHECKING:
     from golem.estimator.golem import Golem

@@ -34,16 +34,19 @@ from golem.estimator.likelihood_of_rows import mean_log_likelihood
 from golem.estimator.notebook_display import NotebookDisplay
 from golem.estimator.order_fit import checks_independence, require_imperfect, run_search
 from golem.estimator.settings import checkpoint_path, chosen_solver, edge_penalty, named
+from golem.gradient.adam import Adam
+from golem.gradient.lbfgs import LBFGS
+from golem.gradient.paper_recipe import NOISE_MODELS, NoiseModel
+from golem.gradient.rounding import CycleRemoval
 from golem.runtime.option_words import names_remedies
 from golem.runtime.types import Array
 from golem.runtime.user_warnings import warn_user
 from golem.score.acyclicity import Acyclicity
 from golem.score.objective import graph_scores
 from golem.score.regression import Regressions
+from golem.score.solution import Callback, Solution
 from golem.score.sparsity import Criterion
-from golem.solvers import LBFGS, Adam, Callback, Order, Solution
-from golem.solvers.paper_recipe import NOISE_MODELS, NoiseModel
-from golem.solvers.rounding import CycleRemoval
+from golem.search.solver import Order
 
 
 class Golem(NotebookDisplay, TableEstimator, GraphMatrices, Conveniences):

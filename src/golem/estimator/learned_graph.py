@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from golem.estimator.category_settings import ScoreName
     from golem.estimator.experiment_checks import ExperimentChecks
     from golem.score.likelihood import Likelihood
-    from golem.solvers import Solution
+    from golem.score.solution import Solution
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,7 +10,7 @@ from golem.graphs.graph_document import EnvironmentRecord, GraphDocument
 from golem.runtime.types import Vector
 from golem.score.incomplete import edge_rows
 from golem.score.regression import Regressions, regress_edges, standard_errors
-from golem.solvers.order.local.environment_score import environment_standard_errors
+from golem.search.local.environment_score import environment_standard_errors
 
 # Columns whose means shift most, per environment.
 _MOST_SHIFTS = 5

@@ -22,6 +22,7 @@ from golem.estimator.direction_evidence import RowSource
 from golem.estimator.golem import Golem
 from golem.estimator.learned_graph import has_categories
 from golem.estimator.settings import is_counted
+from golem.gradient.paper_recipe import NOISE_MODELS
 from golem.graphs.graph_document import GraphDocument
 from golem.output.document import Supplement, describe
 from golem.output.figures import plot_model, plot_path
@@ -33,11 +34,10 @@ from golem.runtime.messages import counted
 from golem.runtime.progress import ProgressDisplay
 from golem.runtime.result_folder import result_folder
 from golem.runtime.types import Matrix
-from golem.solvers import Progress, Status
-from golem.solvers.order.exact_order import LARGEST_EXACT
-from golem.solvers.order.local.local_search import compile_local_search
-from golem.solvers.order.solver import compile_search
-from golem.solvers.paper_recipe import NOISE_MODELS
+from golem.score.solution import Progress, Status
+from golem.search.exact_order import LARGEST_EXACT
+from golem.search.local.local_search import compile_local_search
+from golem.search.solver import compile_search
 
 SILENT = ProgressDisplay()
 

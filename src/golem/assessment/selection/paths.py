@@ -19,10 +19,10 @@ from golem.estimator.golem import Golem
 from golem.estimator.settings import is_counted
 from golem.runtime.types import BoolMatrix, Matrix
 from golem.score.likelihood import GaussianTied
+from golem.score.noise_choice import NoiseScores
 from golem.score.regression import regressions
 from golem.score.sparsity import L0
-from golem.solvers.order.local.local_scores import total_cost
-from golem.solvers.order.noise_choice import NoiseScores
+from golem.search.local.local_scores import total_cost
 
 # The default path starts at the penalty of AIC and ends at this multiple of the penalty of "mbic".
 _LEAST_PENALTY, _MOST_PENALTY = 2.0, 2.0
@@ -123,7 +123,7 @@ def information_criterion(model: Golem, penalty: L0) -> float:
     """Return the deviance 2 n L of the refitted graph + the penalty on its edges; lower is better.
 
     With noise="auto" graphs of one path may have different noise models: the score is then the lowest of the three
-    that `golem.solvers.order.noise_choice` compares.
+    that `golem.score.noise_choice` compares.
     """
     graph, moments = model.adjacency_, model.moments_
     if model.environments_ is not None:
