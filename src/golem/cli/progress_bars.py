@@ -9,8 +9,9 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 from golem.cli import terminal
-from golem.runtime.option_words import as_options
+from golem.runtime.problems import told
 from golem.runtime.progress import Counter, ProgressDisplay
+from golem.runtime.remedies import SHELL
 
 if TYPE_CHECKING:
     from rich.progress import ProgressColumn
@@ -35,7 +36,7 @@ class ProgressBars(ProgressDisplay):
 
     def worded(self, sentence: str) -> str:
         """Return a sentence that names options instead of parameters."""
-        return as_options(sentence)
+        return told(sentence, SHELL)
 
     def table(self, text: str) -> None:
         """Print a summary of the table."""

@@ -49,8 +49,9 @@ from golem.graphs.formats import read_graph
 from golem.graphs.named_graph import NamedGraph
 from golem.output.settings_document import versions
 from golem.runtime.messages import quoted
-from golem.runtime.option_words import names_remedies
+from golem.runtime.problems import ProblemError, Text, message_of, names_remedies
 from golem.runtime.progress import ProgressDisplay
+from golem.runtime.remedies import Parameter, Set
 from golem.runtime.types import BoolMatrix, Matrix
 from golem.runtime.version import __version__
 from golem.score.objective import graph_bic, graph_scores
@@ -124,7 +125,7 @@ def compare(
     names = [] if chosen is None else list(dict.fromkeys(chosen))
     require_known(names)
     if time_limit is not None and not time_limit > 0:
-        raise ValueError(f"time_limit must be positive; got {time_limit}.")
+        raise ProblemError(Parameter("time_limit"), f" must be positive; got {time_limit}.")
     if isinstance(X, str | Path):
         raise ValueError(f"X must be a table or Moments; got the path {str(X)!r}. Use compare_file for files.")
     tables = read_tables(X, environments, targets, missing) if with_environments else None
@@ -255,7 +256,8 @@ def _suited(
         names = ["order", *(f"order-{name}" for name in usable if name != score)]
     if rows is None:
         by_em = moments.missing is not None and moments.missing.method == "em"
-        need = "they need complete rows (use missing='drop')" if by_em else "they need rows"
+        complete = Text("they need complete rows (use ", Set("missing", "drop"), ")")
+        need = complete if by_em else "they need rows"
         left_out[need] = [name for name in names if needs_rows(name)]
         names = [name for name in names if not needs_rows(name)]
     return names, {reason: tuple(found) for reason, found in left_out.items() if found}
@@ -306,7 +308,7 @@ def _data_warnings(moments: Moments) -> list[str]:
         warnings.simplefilter("always")
         if moments.coding is None:
             require_learnable(moments, uses_scale=False)
-    found = [str(warning.message) for warning in caught]
+    found = [message_of(warning.message) for warning in caught]
     if moments.missing is not None and moments.missing.cells:
         found.append(moments.missing.sentence)
     return found

@@ -21,6 +21,8 @@ from golem.data.targets import resolve_targets
 from golem.data.unusable import is_constant
 from golem.graphs.interventional import Intervention as Intervention
 from golem.runtime.messages import counted, quoted, shortened
+from golem.runtime.problems import ProblemError
+from golem.runtime.remedies import Set
 from golem.runtime.types import Indices, Matrix, Vector
 
 Intercepts = Literal["separate", "shared"]
@@ -270,9 +272,11 @@ class Environments:
         for label, constant, targets in zip(self.labels, flat, self.targets, strict=True):
             fixed_here = np.flatnonzero(constant).tolist()
             if soft := [self.names[j] for j in fixed_here if j in targets and intervention == "soft"]:
-                raise ValueError(
+                raise ProblemError(
                     f"Column {quoted(soft)} is constant in environment {label!r}, which targets it. If the experiment "
-                    "sets it to a value, whatever its causes are, use intervention='hard'."
+                    "sets it to a value, whatever its causes are, use ",
+                    Set("intervention", "hard"),
+                    ".",
                 )
             if wrong := [self.names[j] for j in fixed_here if j not in targets]:
                 raise ValueError(

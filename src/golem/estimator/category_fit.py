@@ -12,7 +12,7 @@ from golem.data.checks import warn_of_scarce_columns
 from golem.data.inputs import read_knowledge
 from golem.data.moments import Moments
 from golem.data.table_errors import too_few_columns
-from golem.data.unusable_variables import require_variables
+from golem.data.unusable import require_variables
 from golem.data.variables import Codes, Coding
 from golem.directions.equivalence_class import known_edges, open_edges
 from golem.estimator.category_settings import DISCRETE, ScoreName, automatic_score, choose_score

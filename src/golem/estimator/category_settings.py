@@ -16,8 +16,9 @@ from golem.estimator.settings import OF_GRADIENTS
 from golem.gradient.adam import Adam
 from golem.gradient.lbfgs import LBFGS
 from golem.runtime.arrays import to_numpy
-from golem.runtime.messages import counted, quoted, shown
-from golem.runtime.option_words import as_categories, dropping
+from golem.runtime.messages import counted, quoted
+from golem.runtime.problems import ProblemError, Text
+from golem.runtime.remedies import Declare, Drop, Parameter, Remedy, Set
 from golem.runtime.user_warnings import warn_user
 from golem.search.local.score_choice import choose_category_score
 from golem.search.solver import Order
@@ -37,7 +38,9 @@ def require_score(model: Golem, solver: Order | Adam | LBFGS) -> None:
     """Raise a ValueError if the score is unknown, or contradicts other settings."""
     score = model.score_function
     if score not in SCORES:
-        raise ValueError(f"score_function must be one of {', '.join(map(repr, SCORES))}; got {score!r}.")
+        raise ProblemError(
+            Parameter("score_function"), f" must be one of {', '.join(map(repr, SCORES))}; got {score!r}."
+        )
     if score not in ("auto", "gaussian"):
         _require_usable(model, solver, score)
 
@@ -49,7 +52,9 @@ def require_numbers(model: Golem, rows: RowSource, typed: bool) -> None:
     """
     if model.score_function not in ("auto", "gaussian"):
         codes = possible_codes(rows, model.moments_.names)
-        raise without_categories(f"score_function={model.score_function!r}", "score_function='auto'", codes, typed)
+        raise without_categories(
+            Set("score_function", model.score_function), Set("score_function", "auto"), codes, typed
+        )
 
 
 def possible_codes(rows: RowSource, names: Sequence[str]) -> list[str] | None:
@@ -63,23 +68,27 @@ def possible_codes(rows: RowSource, names: Sequence[str]) -> list[str] | None:
     return [name for name, column in few if are_few_integers(number_levels(column))]
 
 
-def without_categories(what: str, instead: str, codes: Sequence[str] | None, typed: bool = True) -> ValueError:
+def without_categories(
+    what: str | Remedy, instead: str | Remedy, codes: Sequence[str] | None, typed: bool = True
+) -> ProblemError:
     """Return the error for a score or method that needs categories; `codes` as `possible_codes` returns them."""
-    how = f", e.g. {as_categories(codes[:1])}" if codes and typed else "" if typed else ", in a DataFrame"
-    declare = "" if codes == [] else f", or declare the columns that are categories{how}"
-    return ValueError(f"{what} needs categories, but all columns are numbers. Use {instead}{declare}.")
+    how = Text(", e.g. ", Declare(codes[:1])) if codes and typed else "" if typed else ", in a DataFrame"
+    declare = "" if codes == [] else Text(", or declare the columns that are categories", how)
+    return ProblemError(what, " needs categories, but all columns are numbers. Use ", instead, declare, ".")
 
 
-def with_numbers(what: str, instead: str, rows: RowSource, coding: Coding) -> ValueError:
+def with_numbers(what: str | Remedy, instead: str | Remedy, rows: RowSource, coding: Coding) -> ProblemError:
     """Return the error for a score or method that needs a table of categories, of a table with numbers."""
     numbers = [variable.name for variable in coding.variables if not variable.is_category]
     codes = set(possible_codes(rows, coding.names) or ())
-    declare = (
-        f" If these numbers are codes of categories, use {as_categories(numbers)}." if codes >= set(numbers) else ""
-    )
-    return ValueError(
-        f"{what} needs a table of categories, but {counted(len(numbers), 'column')} "
-        f"{'is a number' if len(numbers) == 1 else 'are numbers'}: {quoted(numbers)}. Use {instead}.{declare}"
+    declare = Text(" If these numbers are codes of categories, use ", Declare(numbers), ".")
+    return ProblemError(
+        what,
+        f" needs a table of categories, but {counted(len(numbers), 'column')} "
+        f"{'is a number' if len(numbers) == 1 else 'are numbers'}: {quoted(numbers)}. Use ",
+        instead,
+        ".",
+        declare if codes >= set(numbers) else "",
     )
 
 
@@ -95,22 +104,29 @@ def choose_score(model: Golem, solver: Order | Adam | LBFGS, moments: Moments, r
     score = model.score_function
     if score == "gaussian":
         it = "it" if len(categories) == 1 else "them"
-        drop = f", or drop {it}: {dropping(categories)}" if len(numbers) > 1 else ""
-        raise ValueError(
-            f"score_function='gaussian' needs numbers, but {counted(len(categories), 'column')} "
-            f"{'is a category' if len(categories) == 1 else 'are categories'}: {quoted(categories)}. Use "
-            f"score_function='auto'{drop}."
+        drop = Text(f", or drop {it}: ", Drop(categories)) if len(numbers) > 1 else ""
+        raise ProblemError(
+            Set("score_function", "gaussian"),
+            f" needs numbers, but {counted(len(categories), 'column')} "
+            f"{'is a category' if len(categories) == 1 else 'are categories'}: {quoted(categories)}. Use ",
+            Set("score_function", "auto"),
+            drop,
+            ".",
         )
     if score in DISCRETE and numbers:
-        raise with_numbers(f"score_function={score!r}", "score_function='mixed'", rows, coding)
+        raise with_numbers(Set("score_function", score), Set("score_function", "mixed"), rows, coding)
     chosen = automatic_score(moments, rows is not None) if score == "auto" else score
     is_complete = moments.missing is None or not moments.missing.cells
     if score == "auto" and model.missing == "em" and chosen != "mixed" and not is_complete:
-        warn_user(
-            "missing='em' works only with score_function='mixed', so golem uses that score. If few rows have missing "
-            "values, use missing='drop': it allows scores that count categories, which suit this table better.",
-            DataWarning,
+        said = Text(
+            Set("missing", "em"),
+            " works only with ",
+            Set("score_function", "mixed"),
+            ", so golem uses that score. If few rows have missing values, use ",
+            Set("missing", "drop"),
+            ": it allows scores that count categories, which suit this table better.",
         )
+        warn_user(said, DataWarning)
         chosen = "mixed"
     _require_usable(model, solver, chosen, is_complete)
     return chosen
@@ -125,28 +141,30 @@ def automatic_score(moments: Moments, has_rows: bool) -> ScoreName:
 def _require_usable(model: Golem, solver: Order | Adam | LBFGS, score: str, is_complete: bool = True) -> None:
     """Raise a ValueError for settings that have no meaning with this score; `is_complete` if no values are missing."""
     about = f"the score {score!r} of a table with categories"
-    refused = {}
+    refused: dict[str, str] = {}
     useless = _only_for_numbers(model)
-    without = f" without {', '.join(useless)}" if useless else ""
+    without = [part for setting in useless for part in (", ", setting)]
+    without[:1] = [" without "] if without else []
     if not isinstance(solver, Order) and model.cycles == "paper":
         raise ValueError(
             "The paper's recipe (Golem.paper) needs a table of numbers, and the score "
             f"{score!r} is for tables with categories. Use Golem()."
         )
     if not isinstance(solver, Order):
-        refused["solver"] = f"needs solver='order'{without}"
+        refused["solver"] = Text("needs ", Set("solver", "order"), *without)
     if model.noise == "ev":
-        refused["noise"] = f"has no equal noise variances. Use noise='auto'{without}"
+        refused["noise"] = Text("has no equal noise variances. Use ", Set("noise", "auto"), *without)
     if isinstance(model.init, str):
         refused["init"] = "starts from an order or a graph"
     if score in DISCRETE and model.missing == "em" and not is_complete:
-        refused["missing"] = "counts complete rows. Use missing='drop', or score_function='mixed'"
+        instead = Set("missing", "drop"), ", or ", Set("score_function", "mixed")
+        refused["missing"] = Text("counts complete rows. Use ", *instead)
     for name, reason in refused.items():
-        raise ValueError(f"{name}={shown(getattr(model, name))} cannot be used here: {about} {reason}.")
+        raise ProblemError(Set(name, getattr(model, name)), f" cannot be used here: {about} ", reason, ".")
 
 
-def _only_for_numbers(model: Golem) -> list[str]:
+def _only_for_numbers(model: Golem) -> list[Set]:
     """Return the settings that only solvers of tables of numbers use, so that one message names all of them."""
     unset = {"device": ("cpu", "auto"), "dtype": ("float64",)}
     given = {name: getattr(model, name) for name in (*OF_GRADIENTS, *unset)}
-    return [f"{name}={shown(value)}" for name, value in given.items() if value not in (None, *unset.get(name, ()))]
+    return [Set(name, value) for name, value in given.items() if value not in (None, *unset.get(name, ()))]

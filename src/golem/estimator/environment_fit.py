@@ -21,6 +21,8 @@ from golem.estimator.settings import edge_penalty
 from golem.gradient.adam import Adam
 from golem.gradient.lbfgs import LBFGS
 from golem.graphs.edges import Edges
+from golem.runtime.problems import ProblemError
+from golem.runtime.remedies import Parameter, Set
 from golem.runtime.types import BoolMatrix, Vector
 from golem.score.regression import Regressions, regressions
 from golem.score.solution import Solution
@@ -38,27 +40,42 @@ def require_observational(model: Golem) -> None:
     """Raise a ValueError if settings for environments are given without environments."""
     for name, default in (("intervention", "soft"), ("intercepts", "separate")):
         if (value := getattr(model, name)) != default:
-            raise ValueError(f"{name}={value!r} needs environments=... and targets=... Add both, or remove {name}=...")
+            raise ProblemError(
+                Set(name, value),
+                " needs ",
+                Set("environments"),
+                " and ",
+                Set("targets"),
+                f". Add both, or remove {name}=...",
+            )
 
 
 def require_environment_settings(model: Golem, solver: Order | Adam | LBFGS) -> None:
     """Raise a ValueError for settings that have no meaning with environments."""
     for name, choices in (("intervention", INTERVENTIONS), ("intercepts", INTERCEPTS)):
         if getattr(model, name) not in choices:
-            raise ValueError(f"{name} must be one of {choices}; got {getattr(model, name)!r}.")
+            raise ProblemError(Parameter(name), f" must be one of {choices}; got {getattr(model, name)!r}.")
     if not isinstance(solver, Order):
-        raise ValueError(
-            f"Environments need solver='order'; got solver={model.solver!r}, which supports only one environment."
+        raise ProblemError(
+            "Environments need ",
+            Set("solver", "order"),
+            "; got ",
+            Set("solver", model.solver),
+            ", which supports only one environment.",
         )
     if model.noise == "ev":
-        raise ValueError(
-            "noise='ev' cannot be used with environments: an intervention changes the noise variance of its targets. "
-            "Use noise='nv', which gives each variable its own."
+        raise ProblemError(
+            Set("noise", "ev"),
+            " cannot be used with environments: an intervention changes the noise variance of its targets. Use ",
+            Set("noise", "nv"),
+            ", which gives each variable its own.",
         )
     if model.score_function not in ("auto", "gaussian"):
-        raise ValueError(
-            f"score_function={model.score_function!r} cannot be used with environments, which need numbers. Use "
-            "score_function='auto'."
+        raise ProblemError(
+            Set("score_function", model.score_function),
+            " cannot be used with environments, which need numbers. Use ",
+            Set("score_function", "auto"),
+            ".",
         )
     if isinstance(model.init, str):
         raise ValueError(f"init={model.init!r} does not fit environments. Use an order or a graph.")

@@ -38,7 +38,7 @@ from golem.gradient.adam import Adam
 from golem.gradient.lbfgs import LBFGS
 from golem.gradient.paper_recipe import NOISE_MODELS, NoiseModel
 from golem.gradient.rounding import CycleRemoval
-from golem.runtime.option_words import names_remedies
+from golem.runtime.problems import names_remedies
 from golem.runtime.types import Array
 from golem.runtime.user_warnings import warn_user
 from golem.score.acyclicity import Acyclicity

@@ -20,6 +20,8 @@ from golem.gradient.lbfgs import LBFGS
 from golem.gradient.likelihood_ratio import ChosenEdges, choose_edges
 from golem.gradient.paper_recipe import NOISE_MODELS, NoiseModel, PaperRecipe
 from golem.gradient.rounding import Rounded, round_to_dag, with_required
+from golem.runtime.problems import ProblemError
+from golem.runtime.remedies import Bare, Parameter, Set
 from golem.runtime.types import Array, Matrix
 from golem.score.objective import PAPER_PENALTIES
 from golem.score.regression import Regressions, weighted_edges
@@ -32,9 +34,9 @@ if TYPE_CHECKING:
 def paper_settings(noise: str, accelerate: bool, own_solver: bool) -> dict[str, Any]:
     """Return the parameters of the paper's recipe (appendix F); `own_solver`: whether the caller sets a solver."""
     if noise not in PAPER_PENALTIES:
-        raise ValueError(f"noise must be 'ev' or 'nv' in the paper's recipe; got {noise!r}.")
+        raise ProblemError(Parameter("noise"), f" must be 'ev' or 'nv' in the paper's recipe; got {noise!r}.")
     if accelerate and own_solver:
-        raise ValueError("Set accelerate in the solver: solver=Adam(accelerate=True).")
+        raise ProblemError("Set accelerate in the solver: ", Set("solver", Bare("Adam")), "(accelerate=True).")
     return {
         "noise": noise,
         "solver": Adam(accelerate=True) if accelerate else "adam",

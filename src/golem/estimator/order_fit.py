@@ -16,6 +16,8 @@ from golem.estimator.settings import placement_for
 from golem.gradient.adam import Adam
 from golem.gradient.lbfgs import LBFGS
 from golem.gradient.paper_recipe import NoiseModel
+from golem.runtime.problems import ProblemError
+from golem.runtime.remedies import Set
 from golem.score.likelihood import GaussianEV
 from golem.score.regression import Regressions
 from golem.score.solution import Solution
@@ -46,7 +48,7 @@ def require_imperfect(moments: Moments, fit: Regressions) -> None:
     perfect = np.flatnonzero(fit.residual_variances <= _PERFECT * moments.variances)
     if len(perfect):
         parents = {j: tuple(moments.names[i] for i in fit.causes[fit.children == j]) for j in perfect}
-        raise unusable_error([Unusable(moments.names[j], own) for j, own in parents.items()])
+        raise unusable_error([Unusable.determined(moments.names[j], own) for j, own in parents.items()])
 
 
 def run_search(model: Golem, solver: Order, noise: NoiseModel) -> tuple[Solution, Solution | None]:
@@ -61,8 +63,12 @@ def run_search(model: Golem, solver: Order, noise: NoiseModel) -> tuple[Solution
     placed.placement.require_memory(placed.peak_matrices, moments.d, "The order")
     if isinstance(init, str):
         if init != "ev" or model.noise == "ev":
-            raise ValueError(
-                f"init={init!r} does not fit solver='order' with noise={model.noise!r}. Use an order or a graph."
+            raise ProblemError(
+                f"init={init!r} does not fit ",
+                Set("solver", "order"),
+                " with ",
+                Set("noise", model.noise),
+                ". Use an order or a graph.",
             )
         start = solver.solve(moments, GaussianEV(), sparsity, allowed=allowed, required=required)
         init, start = start.weights, order.restore_solution(start)

@@ -14,7 +14,8 @@ from golem.data.inputs import require_shape
 from golem.gradient.adam import Adam
 from golem.gradient.lbfgs import LBFGS
 from golem.runtime.devices import Placement, gpu_is_there
-from golem.runtime.messages import shown
+from golem.runtime.problems import ProblemError, Text
+from golem.runtime.remedies import Parameter, Set
 from golem.runtime.types import Matrix
 from golem.score.acyclicity import Acyclicity, Expm, LogDet, Polynomial
 from golem.score.sparsity import L0
@@ -58,48 +59,55 @@ def _require_valid_values(model: Golem) -> None:
         ("acyclicity", Acyclicity | None, "Expm()"),
     ):
         if not isinstance(value := getattr(model, name), str) and not isinstance(value, kind):
-            raise ValueError(f"{name} must be a name or an object such as {example}; got {reprlib.repr(value)}.")
+            raise ProblemError(
+                Parameter(name), f" must be a name or an object such as {example}; got {reprlib.repr(value)}."
+            )
     for name in ("max_iter", "time_limit"):
         value = plain_number(getattr(model, name))
         is_number = isinstance(value, Real)
         if value is not None and not (is_number and (0 < value < 2**63 or value == np.inf)):
-            raise ValueError(f"{name} must be a positive number; got {reprlib.repr(value)}.")
+            raise ProblemError(Parameter(name), f" must be a positive number; got {reprlib.repr(value)}.")
     if isinstance(model.threshold, str) and model.threshold != "lr":
-        raise ValueError(f"threshold={model.threshold!r} is neither a number nor 'lr' (likelihood ratio).")
+        raise ProblemError(Set("threshold", model.threshold), " is neither a number nor 'lr' (likelihood ratio).")
     for name in ("lambda_sparsity", "lambda_dag", "threshold"):
         value = plain_number(getattr(model, name))
         is_word, is_number = isinstance(value, str) and name != "lambda_dag", isinstance(value, Real)
         if not (value is None or is_word or (is_number and 0 <= value < 2**1000)):  # larger ones are not floats
-            raise ValueError(f"{name} must be a finite number of at least 0; got {reprlib.repr(value)}.")
+            raise ProblemError(Parameter(name), f" must be a finite number of at least 0; got {reprlib.repr(value)}.")
     try:
         np.random.default_rng(model.random_state)
     except (TypeError, ValueError):
-        raise ValueError(
-            f"random_state must be a whole number of at least 0, a Generator or None; got {model.random_state!r}."
+        raise ProblemError(
+            Parameter("random_state"),
+            f" must be a whole number of at least 0, a Generator or None; got {model.random_state!r}.",
         ) from None
     for name, choices in _CHOICES.items():
         if getattr(model, name) not in choices:
-            raise ValueError(f"{name} must be one of {', '.join(map(repr, choices))}; got {getattr(model, name)!r}.")
+            raise ProblemError(
+                Parameter(name), f" must be one of {', '.join(map(repr, choices))}; got {getattr(model, name)!r}."
+            )
 
 
 def _require_useful(model: Golem, solver: Order | Adam | LBFGS) -> None:
     """Check that the solver uses all parameters that are set."""
     if model.threshold == "lr" and model.cycles == "none":
-        raise ValueError("threshold='lr' needs an acyclic graph. Leave out cycles='none'.")
+        raise ProblemError(Set("threshold", "lr"), " needs an acyclic graph. Leave out cycles='none'.")
+    order = Set("solver", "order")
     if isinstance(solver, Order):
-        remedy = "solver='order' does not use it. Leave it out, or, for a table of numbers, use solver='lbfgs'"
+        leave = " does not use it. Leave it out, or, for a table of numbers, use "
+        remedy = Text(order, leave, Set("solver", "lbfgs"))
         useless = dict.fromkeys((name for name in OF_GRADIENTS if name != "max_iter"), remedy)
-        bounds = "time_limit=..." if model.noise == "ev" else "effort=... or time_limit=..."
-        useless["max_iter"] = f"solver='order' does not count iterations. Use {bounds} instead"
+        bounds = [Set("time_limit")] if model.noise == "ev" else [Set("effort"), " or ", Set("time_limit")]
+        useless["max_iter"] = Text(order, " does not count iterations. Use ", *bounds, " instead")
         if model.noise == "ev":
-            useless["effort"] = "with noise='ev' the order is found in one pass. Leave it out"
+            useless["effort"] = Text("with ", Set("noise", "ev"), " the order is found in one pass. Leave it out")
     else:
-        useless = {"effort": "it needs solver='order'. Leave it out"}
+        useless = {"effort": Text("it needs ", order, ". Leave it out")}
         if isinstance(model.lambda_sparsity, str):
-            useless["lambda_sparsity"] = "a criterion needs solver='order'. Use a number"
+            useless["lambda_sparsity"] = Text("a criterion needs ", order, ". Use a number")
     for name, remedy in useless.items():
         if getattr(model, name) is not None:
-            raise ValueError(f"{name}={shown(getattr(model, name))} cannot be used here: {remedy}.")
+            raise ProblemError(Set(name, getattr(model, name)), " cannot be used here: ", remedy, ".")
 
 
 def _require_usable_device(model: Golem, solver: Order | Adam | LBFGS) -> None:
@@ -109,13 +117,21 @@ def _require_usable_device(model: Golem, solver: Order | Adam | LBFGS) -> None:
     on_device = isinstance(solver, Adam) or (isinstance(solver, Order) and model.noise == "ev")
     if (model.device not in ("cpu", "auto") or model.dtype != "float64") and not on_device:
         name = "dtype" if model.device in ("cpu", "auto") else "device"
-        raise ValueError(
-            f"{name}={shown(getattr(model, name))} needs a table of numbers and solver='adam', or solver='order' with "
-            "noise='ev'. Other solvers run on the CPU in float64."
+        raise ProblemError(
+            Set(name, getattr(model, name)),
+            " needs a table of numbers and ",
+            Set("solver", "adam"),
+            ", or ",
+            Set("solver", "order"),
+            " with ",
+            Set("noise", "ev"),
+            ". Other solvers run on the CPU in float64.",
         )
     if isinstance(solver, Adam) and solver.accelerate:
         if not model.device.startswith("cuda"):
-            raise ValueError(f"accelerate=True needs device='cuda'; got device={model.device!r}.")
+            raise ProblemError(
+                "accelerate=True needs ", Set("device", "cuda"), "; got ", Set("device", model.device), "."
+            )
         if model.dtype != "float64":
             raise ValueError(f"accelerate=True needs dtype='float64'; got dtype={model.dtype!r}.")
 
@@ -160,9 +176,10 @@ def checkpoint_path(model: Golem, solver: Order | Adam | LBFGS, checkpoint: str 
         return None
     if not isinstance(solver, Adam):
         name = "lbfgs" if isinstance(solver, LBFGS) else "order"
-        raise ValueError(
-            f"A checkpoint needs a table of numbers and solver='adam'; solver='{name}' cannot continue a solve that "
-            "was stopped."
+        raise ProblemError(
+            "A checkpoint needs a table of numbers and ",
+            Set("solver", "adam"),
+            f"; solver='{name}' cannot continue a solve that was stopped.",
         )
     if solver.batch_size is not None and isinstance(model.random_state, np.random.Generator):
         raise ValueError("A checkpoint of minibatches needs a whole number as random_state, not a Generator.")
@@ -182,5 +199,5 @@ def placement_for(model: Golem, solver: Order | Adam | LBFGS, d: int) -> Placeme
 def named(table: dict[str, Any], name: str, parameter: str) -> Any:
     """Return the object with a name; raise a ValueError that lists the names if it is unknown."""
     if not isinstance(name, str) or name not in table:
-        raise ValueError(f"{parameter} must be one of {', '.join(map(repr, table))}; got {name!r}.")
+        raise ProblemError(Parameter(parameter), f" must be one of {', '.join(map(repr, table))}; got {name!r}.")
     return table[name]

@@ -19,6 +19,8 @@ from golem.assessment.diagnostics.finding import Finding
 from golem.assessment.p_values import holm, p_text
 from golem.directions.experiments import Hardness, Shift
 from golem.runtime.messages import counted, shortened
+from golem.runtime.problems import Text
+from golem.runtime.remedies import Set
 from golem.runtime.types import Indices, Matrix, Vector
 
 if TYPE_CHECKING:
@@ -198,7 +200,11 @@ def _find_effects(environments: Environments, shifts: Sequence[Shift], uses_mean
             "note",
             f"{_only_means(environments, only_mean)} With separate intercepts, a change of the mean gives no evidence "
             "about directions.",
-            "If nothing else differs between the experiments (no batch effects), use intercepts='shared'."
+            Text(
+                "If nothing else differs between the experiments (no batch effects), use ",
+                Set("intercepts", "shared"),
+                ".",
+            )
             if comparable
             else "",
         )
@@ -262,7 +268,7 @@ def _find_dependent_targets(environments: Environments, hardness: Hardness | Non
         f"{'depends' if len(wrong) == 1 else 'depend'} on them, although the interventions are said to be hard: "
         f"{shortened(examples, _MOST_EXAMPLES)}. So interventions decide no direction"
         f"{'' if hardness.is_refuted else ' of their edges'}.",
-        "Use intervention='soft'.",
+        Text("Use ", Set("intervention", "soft"), "."),
     )
 
 

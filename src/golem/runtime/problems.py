@@ -1,0 +1,144 @@
+"""Problems that the user can fix: what is wrong, where, and what to do, as data that is written out for the reader.
+
+A message is a `Text`: a str for users of pandas that knows its remedies, so that it can be told in another dialect.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, ParamSpec, SupportsIndex, TypeVar
+
+from golem.runtime.remedies import PANDAS, Dialect, Remedy, dialect_of
+
+Arguments = ParamSpec("Arguments")
+Result = TypeVar("Result")
+
+
+class Text(str):
+    """A message that consists of strings and remedies; the str is in one dialect, by default that of pandas.
+
+    Examples
+    --------
+    >>> from golem.runtime.remedies import SHELL, Drop, Set
+    >>> text = Text("Drop it: ", Drop(["age"]), ", or use ", Set("missing", "em"), ".")
+    >>> print(text)
+    Drop it: X.drop(columns=['age']), or use missing='em'.
+    >>> print(text.told(SHELL))
+    Drop it: --drop age, or use --missing em.
+    """
+
+    parts: tuple[str | Remedy, ...]
+    dialect: Dialect
+
+    def __new__(cls, *parts: str | Remedy, dialect: Dialect = PANDAS) -> Text:
+        """Join parts."""
+        flat = tuple(piece for part in parts for piece in (part.parts if isinstance(part, Text) else (part,)))
+        written = ""
+        for part in flat:
+            words = part if isinstance(part, str) else part.written(dialect)
+            # Dots that stand for any value end the sentence as well.
+            written += words[1:] if written.endswith("...") and words.startswith(".") else words
+        self = super().__new__(cls, written)
+        self.parts, self.dialect = flat, dialect
+        return self
+
+    def __reduce_ex__(self, protocol: SupportsIndex) -> tuple[Any, ...]:
+        return functools.partial(Text, dialect=self.dialect), self.parts
+
+    @classmethod
+    def of_sentences(cls, sentences: Iterable[str]) -> Text:
+        """Join sentences that are not empty."""
+        parts = [part for sentence in sentences if sentence for part in (" ", sentence)]
+        return cls(*parts[1:])
+
+    @property
+    def remedies(self) -> tuple[Remedy, ...]:
+        """What the message tells the user to do."""
+        return tuple(part for part in self.parts if not isinstance(part, str))
+
+    def told(self, dialect: Dialect) -> Text:
+        """Return the message in another dialect."""
+        return Text(*self.parts, dialect=dialect)
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Something wrong with columns of a table: of which kind, what it is, and advice about it."""
+
+    kind: str
+    columns: tuple[str, ...] = ()
+    sentence: str = ""
+    advice: str = ""
+
+    @property
+    def remedies(self) -> tuple[Remedy, ...]:
+        """What the user can do about it."""
+        return Text(self.sentence, self.advice).remedies
+
+
+class ProblemError(ValueError):
+    """An error that the user can fix; `problems` describe it, and `place` is the file in which they are."""
+
+    place = ""
+    problems: tuple[Problem, ...]
+
+    def __init__(self, *parts: str | Remedy, problems: Sequence[Problem] = ()) -> None:
+        super().__init__(Text(*parts))
+        self.problems = tuple(problems) or (Problem("setting", (), self.text),)
+
+    @property
+    def text(self) -> Text:
+        """The message, without the place."""
+        text: Text = self.args[0]
+        return text
+
+    def tell(self, dialect: Dialect) -> None:
+        """Use another dialect from now on."""
+        self.args = (self.text.told(dialect),)
+
+    def __str__(self) -> str:
+        return f"{self.place}: {self.text}" if self.place else str(self.text)
+
+
+def placed(error: Exception, place: str, dialect: Dialect | None = None) -> ValueError:
+    """Return an error that begins with a place, in the dialect for it."""
+    if not isinstance(error, ProblemError):
+        return ValueError(f"{place}: {error}")
+    error.place = f"{place}: {error.place}" if error.place else place
+    if dialect is not None:
+        error.tell(dialect)
+    return error
+
+
+def message_of(error: BaseException | str) -> str:
+    """Return the message of an error or a warning, with its place, so that it can be told in another dialect."""
+    if isinstance(error, ProblemError):
+        return Text(f"{error.place}: ", error.text, dialect=error.text.dialect) if error.place else error.text
+    first = error.args[0] if isinstance(error, BaseException) and error.args else None
+    return first if isinstance(first, Text) else str(error)
+
+
+def told(message: BaseException | str, dialect: Dialect) -> str:
+    """Return a message, or that of an error or a warning, in a dialect."""
+    text = message if isinstance(message, str) else message_of(message)
+    return str(text.told(dialect)) if isinstance(text, Text) else text
+
+
+def names_remedies(function: Callable[Arguments, Result]) -> Callable[Arguments, Result]:
+    """Let the errors of a function name remedies for the library of its table, the parameter X, data or table."""
+    known = list(inspect.signature(function).parameters)
+    name = next(name for name in known if name in ("X", "data", "table"))
+    place = known.index(name)
+
+    @functools.wraps(function)
+    def worded(*args: Arguments.args, **options: Arguments.kwargs) -> Result:
+        try:
+            return function(*args, **options)
+        except ProblemError as error:
+            error.tell(dialect_of(options[name] if name in options else args[place]))
+            raise
+
+    return worded
