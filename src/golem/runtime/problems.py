@@ -124,7 +124,7 @@ def message_of(error: BaseException | str) -> str:
 def told(message: BaseException | str, dialect: Dialect) -> str:
     """Return a message, or that of an error or a warning, in a dialect."""
     text = message if isinstance(message, str) else message_of(message)
-    return str(text.told(dialect)) if isinstance(text, Text) else text
+    return text.told(dialect) if isinstance(text, Text) else text
 
 
 def names_remedies(function: Callable[Arguments, Result]) -> Callable[Arguments, Result]:
