@@ -17,8 +17,8 @@ from golem.cli import app
 from golem.data.knowledge import NamedKnowledge
 from golem.output import result_files
 from golem.runtime.problems import told
-from golem.runtime.remedies import SHELL
 from golem.runtime.progress import ProgressDisplay
+from golem.runtime.remedies import SHELL
 from golem.simulate import simulate
 from golem.workflow import repeat_fit
 

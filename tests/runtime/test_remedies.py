@@ -1,11 +1,13 @@
-"""Settings in messages: as parameters of Python, for tables in files, and as options of the command line."""
+"""Remedies in messages: code for each library, parameters for tables in files, and options of the command line."""
 
 from __future__ import annotations
 
 import csv
+import json
 import re
 import shlex
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import narwhals.stable.v1 as nw
@@ -15,18 +17,30 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
+import typer
+from typer.testing import CliRunner
 
 import golem
 from golem.baselines import SortRegress
-from golem.runtime.option_words import (
+from golem.cli import app
+from golem.runtime.problems import Text, told
+from golem.runtime.remedies import (
+    DROP_DEPENDENT,
+    FILES,
+    OPTIONS,
+    PANDAS,
     SCATTER_PLOTS,
-    as_categories,
-    as_missing,
-    as_options,
-    dropping,
-    for_files,
-    for_library,
-    one_copy_of,
+    SHELL,
+    Bare,
+    Declare,
+    Drop,
+    KeepOne,
+    MarkMissing,
+    Parameter,
+    Remedy,
+    Set,
+    Treat,
+    dialect_of,
 )
 
 LIBRARIES: dict[str, Callable[[pd.DataFrame], Any]] = {
@@ -43,45 +57,98 @@ def pasted(code: str, X: Any) -> Any:
 
 
 @pytest.mark.parametrize(
-    ("message", "files", "options"),
+    ("remedy", "pandas", "files", "shell"),
     [
-        (f"Drop it: {dropping(['a b'])}.", "Drop it: drop=['a b'].", "Drop it: --drop 'a b'."),
-        (f"Use {as_categories(['a', 'b'])}.", "Use categorical=['a', 'b'].", "Use --categorical a,b."),
-        (f"Use {as_missing([('a', '-9')])}.", "Use na=['a=-9'].", "Use --na a=-9."),
+        (Drop(["a b"]), "X.drop(columns=['a b'])", "drop=['a b']", "--drop 'a b'"),
         (
-            f"Use {as_missing([('a', '-9'), ('b', 'not known'), ('a', '0.5')])}.",
-            "Use na=['a=-9', 'a=0.5', 'b=not known'].",
-            "Use --na a=-9 --na a=0.5 --na 'b=not known'.",
+            Declare(["a", "b"]),
+            "X.astype({'a': 'category', 'b': 'category'})",
+            "categorical=['a', 'b']",
+            "--categorical a,b",
         ),
-        ("It needs targets=... Add it.", "It needs targets=... Add it.", "It needs --targets. Add it."),
-        ("Use effort=... or noise='nv'.", "Use effort=... or noise='nv'.", "Use --effort or --noise nv."),
-        ("Use (columns=[...]).", "Use (columns=[...]).", "Use (--columns)."),
-        ("Use environments=True.", "Use environments=True.", "Use --environments."),
-        ("Use environments='a'.", "Use environments='a'.", "Use --environment a."),
-        ("Remove header=False.", "Remove header=False.", "Remove --no-header."),
-        ("Use golem.fit_file(..., drop_dependent=True).", "Use drop_dependent=True.", "Use --drop-dependent."),
-        ("noise_std must be low.", "noise_std must be low.", "--noise-std must be low."),
-        (f"Look at it: {SCATTER_PLOTS}.", "Look at it: scatter=True.", "Look at it: --scatter."),
+        (MarkMissing([("a", "-9")]), "X.replace({'a': {-9: np.nan}})", "na=['a=-9']", "--na a=-9"),
+        (
+            MarkMissing([("a", "-9"), ("b", "not known"), ("a", "0.5")]),
+            "X.replace({'a': {-9: np.nan, 0.5: np.nan}, 'b': {'not known': np.nan}})",
+            "na=['a=-9', 'a=0.5', 'b=not known']",
+            "--na a=-9 --na a=0.5 --na 'b=not known'",
+        ),
+        (Set("targets"), "targets=...", "targets=...", "--targets"),
+        (Set("noise", "nv"), "noise='nv'", "noise='nv'", "--noise nv"),
+        (Set("rows", 5), "rows=5", "rows=5", "--rows 5"),
+        (Set("rows", Bare("N")), "rows=N", "rows=N", "--rows N"),
+        (Set("columns", [...]), "columns=[...]", "columns=[...]", "--columns"),
+        (Set("na", ["?", "-"]), "na=['?', '-']", "na=['?', '-']", "--na '?' --na -"),
+        (Set("environments", True), "environments=True", "environments=True", "--environments"),
+        (Set("environments", "a"), "environments='a'", "environments='a'", "--environment a"),
+        (Set("header", False), "header=False", "header=False", "--no-header"),
+        (Set("dtype", "float32"), "dtype='float32'", "dtype='float32'", "dtype='float32'"),
+        (Parameter("noise_std"), "noise_std", "noise_std", "--noise-std"),
+        (Parameter("acyclicity"), "acyclicity", "acyclicity", "acyclicity"),
+        (Treat("em"), "Golem(missing='em').fit(X)", "missing='em'", "--missing em"),
+        (
+            Treat("drop", ["a"]),
+            "Golem(missing='drop').fit(X.drop(columns=['a']))",
+            "missing='drop' drop=['a']",
+            "--missing drop --drop a",
+        ),
+        (DROP_DEPENDENT, "golem.fit_file(..., drop_dependent=True)", "drop_dependent=True", "--drop-dependent"),
+        (SCATTER_PLOTS, "model.report('report.html', rows=X)", "scatter=True", "--scatter"),
     ],
 )
-def test_a_message_names_what_applies_to_the_caller(message: str, files: str, options: str) -> None:
+def test_a_remedy_is_written_for_the_caller(remedy: Remedy, pandas: str, files: str, shell: str) -> None:
     """In Python the table or a parameter, on the command line an option."""
-    assert for_files(message) == files
-    assert as_options(message) == as_options(files) == options
+    assert [remedy.written(dialect) for dialect in (PANDAS, FILES, SHELL)] == [pandas, files, shell]
 
 
-@pytest.mark.parametrize("name", ["noise=nv", "c rows=3", "it's rows=3", "a header=True", "a drop=[...]"])
-def test_names_that_look_like_settings_stay(name: str) -> None:
-    """A column has its own name, also in the option that drops it."""
-    told = f"Column {name!r} is the table's last. Drop it: {dropping([name])}, or use rows=5."
-    dropped = f"--drop {shlex.quote(name)}"
-    assert as_options(told) == f"Column {name!r} is the table's last. Drop it: {dropped}, or use --rows 5."
+def test_dots_end_the_sentence() -> None:
+    """A value that stands for any other ends with the dot of the sentence."""
+    message = Text("It needs ", Set("targets"), ". Add it.")
+    assert (message, told(message, SHELL)) == ("It needs targets=... Add it.", "It needs --targets. Add it.")
 
 
-@pytest.mark.parametrize("name", ["it's", 'a "b"', "a,b", "new\nline", "[x]", "\\"])
+@pytest.mark.parametrize("copies", [None, 3])
+def test_a_shell_keeps_one_of_several_lines(copies: int | None) -> None:
+    """A command for text files."""
+    chosen = "!seen[$0]++" if copies is None else "seen[$0]++ % 3 == 0"
+    assert KeepOne(copies).written(SHELL) == f"awk '{chosen}' FILE > unique.csv"
+
+
+def test_all_options_are_those_of_a_command() -> None:
+    """What a message names can be typed."""
+    commands = typer.main.get_command(app).commands.values()  # type: ignore[attr-defined]
+    known = {option for command in commands for one in command.params for option in (*one.opts, *one.secondary_opts)}
+    assert {Parameter(name).written(SHELL) for name in OPTIONS} - known == set()
+    assert Set("header", False).written(SHELL) in known
+
+
+def test_options_of_a_message_are_accepted(tmp_path: Path) -> None:
+    """A table with a code, a constant column and a column of labels is fitted as the remedies say."""
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(rng.normal(size=(60, 3)), columns=["a", "b", "blood pressure"])
+    table = table.assign(one=1, group=np.arange(60) % 3)
+    table.loc[:4, "b"] = -999
+    table.to_csv(tmp_path / "data.csv", index=False)
+    remedies = [
+        Drop(["one"]),
+        Declare(["group"]),
+        MarkMissing([("b", "-999")]),
+        Set("missing", "drop"),
+        Set("noise", "nv"),
+    ]
+    options = " ".join(remedy.written(SHELL) for remedy in remedies)
+    out = ["-o", str(tmp_path / "out")]
+    result = CliRunner().invoke(app, ["fit", str(tmp_path / "data.csv"), *out, *shlex.split(options), "--no-diagnose"])
+    assert result.exit_code == 0, result.output
+    document = json.loads((tmp_path / "out" / "graph.json").read_text())
+    assert document["names"] == ["a", "b", "blood pressure", "group"]
+    assert document["n"] == 55
+
+
+@pytest.mark.parametrize("name", ["it's", 'a "b"', "a,b", "new\nline", "[x]", "\\", "noise=nv", "a header=True"])
 def test_any_name_survives(name: str) -> None:
     """A name with quotes, commas or brackets can be pasted into a shell."""
-    [word, value] = shlex.split(as_options(dropping([name])))
+    [word, value] = shlex.split(Drop([name]).written(SHELL))
     assert (word, next(csv.reader([value], strict=True)) if "\n" not in name else [name]) == ("--drop", [name])
 
 
@@ -91,14 +158,14 @@ def test_what_a_message_says_can_be_pasted(library: str, name: str) -> None:
     """In every library, columns are dropped or become categories, and codes become missing."""
     table = LIBRARIES[library](pd.DataFrame({name: [1, 2, -9, 0], "sex": ["f", "m", "?", "f"], "x": [0.5, 1, 2, 3]}))
 
-    def after(code: str) -> Any:
-        found = pasted(for_library(code, table), table)
+    def after(remedy: Remedy) -> Any:
+        found = pasted(remedy.written(dialect_of(table)), table)
         return nw.from_native(found if isinstance(found, pd.DataFrame | pl.DataFrame) else pa.table(found))
 
-    assert after(dropping([name, "sex"])).columns == ["x"]
-    kinds = after(as_categories([name, "sex"])).schema
+    assert after(Drop([name, "sex"])).columns == ["x"]
+    kinds = after(Declare([name, "sex"])).schema
     assert [kinds[name], kinds["sex"]] == [nw.Categorical, nw.Categorical]
-    missing = after(as_missing([(name, "-9"), ("sex", "?"), (name, "0")]))
+    missing = after(MarkMissing([(name, "-9"), ("sex", "?"), (name, "0")]))
     assert missing[name].is_null().to_list() == [False, False, True, True]
     assert missing["sex"].is_null().to_list() == [False, False, True, False]
 
@@ -117,7 +184,7 @@ def test_the_advice_of_an_error_works_in_every_library(library: str) -> None:
     assert drop is not None
     assert keep is not None
     assert len(golem.Golem().fit(pasted(drop[1], bad)).variables_) == 3
-    kept = golem.Golem().fit(pasted(for_library(dropping(["one"]), bad), pasted(keep[1], bad)))
+    kept = golem.Golem().fit(pasted(Drop(["one"]).written(dialect_of(bad)), pasted(keep[1], bad)))
     assert [variable.name for variable in kept.variables_ if variable.is_category] == ["day"]
 
 
@@ -165,12 +232,14 @@ def test_findings_name_remedies_of_the_library(library: str) -> None:
 def test_one_of_several_copies_is_kept_in_every_library(library: str, copies: int | None) -> None:
     """Copied rows are removed, and names are kept."""
     X = LIBRARIES[library](pd.DataFrame({"a": [1.5, 1.5, 2.5, 2.5], "b": list("xxyy")}))
-    kept = pasted(for_library(one_copy_of(copies), X), X)
+    kept = pasted(KeepOne(copies).written(dialect_of(X)), X)
     assert kept.to_dict("list") == {"a": [1.5, 2.5], "b": ["x", "y"]}
 
 
 def test_arrays_have_columns_by_number() -> None:
     """Unless their names come from elsewhere, such as a fitted model."""
-    X = np.ones((9, 3))
-    assert for_library(dropping(["x1", "x2"]), X) == "np.delete(X, [1, 2], axis=1)"
-    assert for_library(dropping(["age"]), X) == dropping(["age"])
+    X = np.arange(12.0).reshape(4, 3)
+    code = Drop(["x1", "x2"]).written(dialect_of(X))
+    assert code == "np.delete(X, [1, 2], axis=1)"
+    np.testing.assert_array_equal(pasted(code, X), X[:, :1])
+    assert Drop(["age"]).written(dialect_of(X)) == Drop(["age"]).written(PANDAS)

@@ -46,7 +46,9 @@ def require_observational(model: Golem) -> None:
                 Set("environments"),
                 " and ",
                 Set("targets"),
-                f". Add both, or remove {name}=...",
+                ". Add both, or remove ",
+                Set(name),
+                ".",
             )
 
 

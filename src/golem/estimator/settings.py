@@ -175,12 +175,9 @@ def checkpoint_path(model: Golem, solver: Order | Adam | LBFGS, checkpoint: str 
     if checkpoint is None:
         return None
     if not isinstance(solver, Adam):
-        name = "lbfgs" if isinstance(solver, LBFGS) else "order"
-        raise ProblemError(
-            "A checkpoint needs a table of numbers and ",
-            Set("solver", "adam"),
-            f"; solver='{name}' cannot continue a solve that was stopped.",
-        )
+        given = Set("solver", "lbfgs" if isinstance(solver, LBFGS) else "order")
+        needs, cannot = "A checkpoint needs a table of numbers and ", " cannot continue a solve that was stopped."
+        raise ProblemError(needs, Set("solver", "adam"), "; ", given, cannot)
     if solver.batch_size is not None and isinstance(model.random_state, np.random.Generator):
         raise ValueError("A checkpoint of minibatches needs a whole number as random_state, not a Generator.")
     return Path(checkpoint)

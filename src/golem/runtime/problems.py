@@ -86,7 +86,8 @@ class ProblemError(ValueError):
     problems: tuple[Problem, ...]
 
     def __init__(self, *parts: str | Remedy, problems: Sequence[Problem] = ()) -> None:
-        super().__init__(Text(*parts))
+        is_text = len(parts) == 1 and isinstance(parts[0], Text)  # as for a copy, in its dialect
+        super().__init__(parts[0] if is_text else Text(*parts))
         self.problems = tuple(problems) or (Problem("setting", (), self.text),)
 
     @property

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from golem.runtime.html_text import leveled_list, paragraph
-from golem.runtime.problems import Text
+from golem.runtime.problems import Text, told
 from golem.runtime.remedies import SCATTER_PLOTS, Set, dialect_of
 from golem.runtime.types import BoolMatrix
 
@@ -83,9 +83,9 @@ class Diagnosis:
 
     @classmethod
     def of(cls, findings: Iterable[Finding], effective_rows: int | None = None, table: Any = None) -> Diagnosis:
-        """Sort findings: warnings, then notes, then what is fine; the remedies are for the library of the table."""
-        dialect = dialect_of(table)
-        findings = [dataclasses.replace(one, remedy=Text(one.remedy, dialect=dialect)) for one in findings]
+        """Sort findings: warnings, then notes, then what is fine; the remedies are for the library of a table."""
+        if table is not None:
+            findings = [dataclasses.replace(one, remedy=told(one.remedy, dialect_of(table))) for one in findings]
         in_order = sorted(findings, key=lambda finding: ("warning", "note", "ok").index(finding.level))
         return cls(in_order, effective_rows)
 
