@@ -16,9 +16,9 @@ from golem import Golem, GolemCV, Knowledge, fit_file
 from golem.cli import app
 from golem.data.knowledge import NamedKnowledge
 from golem.output import result_files
+from golem.runtime.dialects import SHELL
 from golem.runtime.problems import told
 from golem.runtime.progress import ProgressDisplay
-from golem.runtime.remedies import SHELL
 from golem.simulate import simulate
 from golem.workflow import repeat_fit
 

@@ -16,8 +16,8 @@ from golem.data import table_source
 from golem.data.files import streaming
 from golem.diagnostics import Diagnosis, Finding, diagnose
 from golem.readers import read_table
+from golem.runtime.dialects import SHELL
 from golem.runtime.problems import told
-from golem.runtime.remedies import SHELL
 
 
 @pytest.fixture

@@ -13,8 +13,8 @@ import polars as pl
 import pytest
 
 import golem
-from golem.runtime.problems import Problem, ProblemError, Text, message_of, names_remedies, placed, told
-from golem.runtime.remedies import FILES, OPTIONS, SHELL, Drop, Set
+from golem.runtime.dialects import FILES, OPTIONS, SHELL
+from golem.runtime.problems import Drop, Problem, ProblemError, Set, Text, message_of, names_remedies, placed, told
 
 USE = Text("Drop it: ", Drop(["a"]), ", or use ", Set("missing", "em"), ".")
 

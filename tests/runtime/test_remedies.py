@@ -23,14 +23,10 @@ from typer.testing import CliRunner
 import golem
 from golem.baselines import SortRegress
 from golem.cli import app
-from golem.runtime.problems import Text, told
-from golem.runtime.remedies import (
+from golem.runtime.dialects import FILES, OPTIONS, PANDAS, SHELL, Dialect, dialect_of
+from golem.runtime.problems import (
     DROP_DEPENDENT,
-    FILES,
-    OPTIONS,
-    PANDAS,
     SCATTER_PLOTS,
-    SHELL,
     Bare,
     Declare,
     Drop,
@@ -39,8 +35,9 @@ from golem.runtime.remedies import (
     Parameter,
     Remedy,
     Set,
+    Text,
     Treat,
-    dialect_of,
+    told,
 )
 
 LIBRARIES: dict[str, Callable[[pd.DataFrame], Any]] = {
@@ -49,6 +46,11 @@ LIBRARIES: dict[str, Callable[[pd.DataFrame], Any]] = {
     "pyarrow": pa.Table.from_pandas,
     "record batch": pa.RecordBatch.from_pandas,
 }
+
+
+def written(remedy: Remedy, dialect: Dialect) -> str:
+    """Return the words of a dialect."""
+    return str(Text(remedy, dialect=dialect))
 
 
 def pasted(code: str, X: Any) -> Any:
@@ -98,7 +100,7 @@ def pasted(code: str, X: Any) -> Any:
 )
 def test_a_remedy_is_written_for_the_caller(remedy: Remedy, pandas: str, files: str, shell: str) -> None:
     """In Python the table or a parameter, on the command line an option."""
-    assert [remedy.written(dialect) for dialect in (PANDAS, FILES, SHELL)] == [pandas, files, shell]
+    assert [written(remedy, dialect) for dialect in (PANDAS, FILES, SHELL)] == [pandas, files, shell]
 
 
 def test_dots_end_the_sentence() -> None:
@@ -111,15 +113,15 @@ def test_dots_end_the_sentence() -> None:
 def test_a_shell_keeps_one_of_several_lines(copies: int | None) -> None:
     """A command for text files."""
     chosen = "!seen[$0]++" if copies is None else "seen[$0]++ % 3 == 0"
-    assert KeepOne(copies).written(SHELL) == f"awk '{chosen}' FILE > unique.csv"
+    assert written(KeepOne(copies), SHELL) == f"awk '{chosen}' FILE > unique.csv"
 
 
 def test_all_options_are_those_of_a_command() -> None:
     """What a message names can be typed."""
     commands = typer.main.get_command(app).commands.values()  # type: ignore[attr-defined]
     known = {option for command in commands for one in command.params for option in (*one.opts, *one.secondary_opts)}
-    assert {Parameter(name).written(SHELL) for name in OPTIONS} - known == set()
-    assert Set("header", False).written(SHELL) in known
+    assert {written(Parameter(name), SHELL) for name in OPTIONS} - known == set()
+    assert written(Set("header", False), SHELL) in known
 
 
 def test_options_of_a_message_are_accepted(tmp_path: Path) -> None:
@@ -136,7 +138,7 @@ def test_options_of_a_message_are_accepted(tmp_path: Path) -> None:
         Set("missing", "drop"),
         Set("noise", "nv"),
     ]
-    options = " ".join(remedy.written(SHELL) for remedy in remedies)
+    options = " ".join(written(remedy, SHELL) for remedy in remedies)
     out = ["-o", str(tmp_path / "out")]
     result = CliRunner().invoke(app, ["fit", str(tmp_path / "data.csv"), *out, *shlex.split(options), "--no-diagnose"])
     assert result.exit_code == 0, result.output
@@ -148,7 +150,7 @@ def test_options_of_a_message_are_accepted(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["it's", 'a "b"', "a,b", "new\nline", "[x]", "\\", "noise=nv", "a header=True"])
 def test_any_name_survives(name: str) -> None:
     """A name with quotes, commas or brackets can be pasted into a shell."""
-    [word, value] = shlex.split(Drop([name]).written(SHELL))
+    [word, value] = shlex.split(written(Drop([name]), SHELL))
     assert (word, next(csv.reader([value], strict=True)) if "\n" not in name else [name]) == ("--drop", [name])
 
 
@@ -159,7 +161,7 @@ def test_what_a_message_says_can_be_pasted(library: str, name: str) -> None:
     table = LIBRARIES[library](pd.DataFrame({name: [1, 2, -9, 0], "sex": ["f", "m", "?", "f"], "x": [0.5, 1, 2, 3]}))
 
     def after(remedy: Remedy) -> Any:
-        found = pasted(remedy.written(dialect_of(table)), table)
+        found = pasted(written(remedy, dialect_of(table)), table)
         return nw.from_native(found if isinstance(found, pd.DataFrame | pl.DataFrame) else pa.table(found))
 
     assert after(Drop([name, "sex"])).columns == ["x"]
@@ -184,7 +186,7 @@ def test_the_advice_of_an_error_works_in_every_library(library: str) -> None:
     assert drop is not None
     assert keep is not None
     assert len(golem.Golem().fit(pasted(drop[1], bad)).variables_) == 3
-    kept = golem.Golem().fit(pasted(Drop(["one"]).written(dialect_of(bad)), pasted(keep[1], bad)))
+    kept = golem.Golem().fit(pasted(written(Drop(["one"]), dialect_of(bad)), pasted(keep[1], bad)))
     assert [variable.name for variable in kept.variables_ if variable.is_category] == ["day"]
 
 
@@ -232,14 +234,14 @@ def test_findings_name_remedies_of_the_library(library: str) -> None:
 def test_one_of_several_copies_is_kept_in_every_library(library: str, copies: int | None) -> None:
     """Copied rows are removed, and names are kept."""
     X = LIBRARIES[library](pd.DataFrame({"a": [1.5, 1.5, 2.5, 2.5], "b": list("xxyy")}))
-    kept = pasted(KeepOne(copies).written(dialect_of(X)), X)
+    kept = pasted(written(KeepOne(copies), dialect_of(X)), X)
     assert kept.to_dict("list") == {"a": [1.5, 2.5], "b": ["x", "y"]}
 
 
 def test_arrays_have_columns_by_number() -> None:
     """Unless their names come from elsewhere, such as a fitted model."""
     X = np.arange(12.0).reshape(4, 3)
-    code = Drop(["x1", "x2"]).written(dialect_of(X))
+    code = written(Drop(["x1", "x2"]), dialect_of(X))
     assert code == "np.delete(X, [1, 2], axis=1)"
     np.testing.assert_array_equal(pasted(code, X), X[:, :1])
-    assert Drop(["age"]).written(dialect_of(X)) == Drop(["age"]).written(PANDAS)
+    assert written(Drop(["age"]), dialect_of(X)) == written(Drop(["age"]), PANDAS)

@@ -13,8 +13,7 @@ from golem.data.checks import DataWarning
 from golem.data.knowledge import Knowledge
 from golem.data.moments import Moments
 from golem.runtime.messages import quoted
-from golem.runtime.problems import ProblemError
-from golem.runtime.remedies import Parameter
+from golem.runtime.problems import Parameter, ProblemError
 from golem.runtime.types import Matrix
 from golem.runtime.user_warnings import warn_user
 

@@ -14,11 +14,11 @@ from golem.cli.progress_bars import ProgressBars
 from golem.cli.running import fail, user_errors
 from golem.cli.table_options import TableOptions, reads_table
 from golem.cli.terminal import edge_table, name_cell, out, print_files, print_table, showing_warnings
+from golem.runtime.dialects import SHELL
 from golem.runtime.files import require_writable
 from golem.runtime.interrupts import holding_interrupts, keep
 from golem.runtime.lazy_modules import skip_slow_imports
 from golem.runtime.problems import told
-from golem.runtime.remedies import SHELL
 from golem.runtime.result_folder import result_folder
 
 if TYPE_CHECKING:

@@ -9,9 +9,9 @@ from statistics import median
 from typing import TYPE_CHECKING, Any
 
 from golem.cli.terminal import edge_table, name_cell, out, print_files, print_table
+from golem.runtime.dialects import SHELL
 from golem.runtime.messages import counted, shortened
 from golem.runtime.problems import told
-from golem.runtime.remedies import SHELL
 
 if TYPE_CHECKING:
     from golem.assessment.bootstrap_result import Bootstrap

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from golem.runtime.dialects import SHELL
 from golem.runtime.problems import told
-from golem.runtime.remedies import SHELL
 
 if TYPE_CHECKING:
     from golem.data.knowledge import NamedKnowledge

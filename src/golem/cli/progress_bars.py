@@ -9,9 +9,9 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 from golem.cli import terminal
+from golem.runtime.dialects import SHELL
 from golem.runtime.problems import told
 from golem.runtime.progress import Counter, ProgressDisplay
-from golem.runtime.remedies import SHELL
 
 if TYPE_CHECKING:
     from rich.progress import ProgressColumn

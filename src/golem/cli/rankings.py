@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from golem.cli.terminal import name_cell, out, print_table
+from golem.runtime.dialects import SHELL
 from golem.runtime.problems import told
-from golem.runtime.remedies import SHELL
 
 if TYPE_CHECKING:
     from rich.table import Table

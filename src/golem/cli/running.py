@@ -10,10 +10,10 @@ from typing import NoReturn
 import typer
 
 from golem.cli.terminal import err
+from golem.runtime.dialects import SHELL
 from golem.runtime.files import NO_SPACE
 from golem.runtime.interrupts import begin_work
 from golem.runtime.problems import told
-from golem.runtime.remedies import SHELL
 
 # Words of scikit-learn for the shape of a table.
 _SIZE = re.compile(r" \(n_\w+ = 1\)|n_samples = (\d+)")

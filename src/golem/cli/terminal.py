@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 
+from golem.runtime.dialects import SHELL
 from golem.runtime.messages import printable
 from golem.runtime.problems import told
-from golem.runtime.remedies import SHELL
 
 if TYPE_CHECKING:
     from rich.table import Table

@@ -15,8 +15,7 @@ from golem.data.moments import Moments
 from golem.estimator.category_settings import DISCRETE, ScoreName, possible_codes, with_numbers, without_categories
 from golem.estimator.golem import Golem
 from golem.runtime.messages import suggestion
-from golem.runtime.problems import ProblemError
-from golem.runtime.remedies import Set
+from golem.runtime.problems import ProblemError, Set
 from golem.runtime.types import Matrix
 from golem.score.likelihood import GaussianEV, GaussianNV, GaussianTied, Likelihood
 

@@ -49,9 +49,8 @@ from golem.graphs.formats import read_graph
 from golem.graphs.named_graph import NamedGraph
 from golem.output.settings_document import versions
 from golem.runtime.messages import quoted
-from golem.runtime.problems import ProblemError, Text, message_of, names_remedies
+from golem.runtime.problems import Parameter, ProblemError, Set, Text, message_of, names_remedies
 from golem.runtime.progress import ProgressDisplay
-from golem.runtime.remedies import Parameter, Set
 from golem.runtime.types import BoolMatrix, Matrix
 from golem.runtime.version import __version__
 from golem.score.objective import graph_bic, graph_scores

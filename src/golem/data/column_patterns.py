@@ -7,8 +7,7 @@ import re
 from collections.abc import Collection, Sequence
 
 from golem.runtime.messages import quoted, suggestion
-from golem.runtime.problems import ProblemError
-from golem.runtime.remedies import Set
+from golem.runtime.problems import ProblemError, Set
 
 _ALL = "all"
 _WILDCARD = re.compile(r"[*?]")

@@ -19,8 +19,7 @@ from golem.data.table_input import is_mapping, is_table, real_matrix, rows_and_n
 from golem.data.targets import coded_labels
 from golem.runtime.messages import suggestion
 from golem.runtime.names import column_names, positions
-from golem.runtime.problems import ProblemError, placed
-from golem.runtime.remedies import Set
+from golem.runtime.problems import ProblemError, Set, placed
 from golem.runtime.types import Matrix
 
 Targets = Mapping[Any, Any]
@@ -87,14 +86,14 @@ def split_data(X: Any, environments: Any) -> tuple[dict[str, Any], bool]:
         require_rows({label: shape[0] for label, shape in shapes.items() if len(shape) == 2})
         return parts, all(isinstance(part, Moments) or is_table(part) for part in parts.values())
     if environments is None:
-        one = ", with one label per row or the name of the column that has the labels."
-        raise ProblemError(Set("targets"), " needs ", Set("environments"), one)
+        raise ProblemError.of(
+            "{targets=...} needs {environments=...}, with one label per row or the name of the column that has the "
+            "labels."
+        )
     if isinstance(X, Moments):
-        raise ProblemError(
-            "The moments of all rows cannot be divided into environments. Give the moments of each: fit({'control': "
-            "moments, ...}, ",
-            Set("targets"),
-            ").",
+        raise ProblemError.of(
+            "The moments of all rows cannot be divided into environments. Give the moments of each: "
+            "fit({{'control': moments, ...}}, {targets=...})."
         )
     if isinstance(environments, str):
         X, environments = _without_column(X, environments)
@@ -152,8 +151,10 @@ def _without_column(X: Any, column: str) -> tuple[Any, Any]:
     import narwhals.stable.v1 as nw
 
     if not is_table(X):
-        what = " names a column, but X is an array without column names. Give one label per row."
-        raise ProblemError(Set("environments", column), what)
+        raise ProblemError.of(
+            "{environments=} names a column, but X is an array without column names. Give one label per row.",
+            environments=column,
+        )
     frame = nw.from_native(X, eager_only=True)
     if column not in frame.columns:
         hint = suggestion(column, frame.columns, "columns")

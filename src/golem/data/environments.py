@@ -21,8 +21,7 @@ from golem.data.targets import resolve_targets
 from golem.data.unusable import is_constant
 from golem.graphs.interventional import Intervention as Intervention
 from golem.runtime.messages import counted, quoted, shortened
-from golem.runtime.problems import ProblemError
-from golem.runtime.remedies import Set
+from golem.runtime.problems import ProblemError, Set
 from golem.runtime.types import Indices, Matrix, Vector
 
 Intercepts = Literal["separate", "shared"]

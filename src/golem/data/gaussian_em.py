@@ -16,8 +16,7 @@ from numpy.typing import NDArray
 
 from golem.data.table_errors import MissingValuesError, empty_columns
 from golem.data.unusable import Unusable, unusable_error
-from golem.runtime.problems import ProblemError, Text
-from golem.runtime.remedies import DROP_DEPENDENT, Set
+from golem.runtime.problems import DROP_DEPENDENT, ProblemError, Set, Text
 from golem.runtime.types import BoolMatrix, Matrix, Vector
 from golem.runtime.user_warnings import warn_user
 
@@ -109,11 +108,12 @@ def _warn_of_no_convergence(likelihoods: Sequence[float], change: float) -> None
         if _has_stalled(likelihoods)
         else f"stopped after {_MOST_ITERATIONS} steps without convergence"
     )
-    said = Text(
-        f"Gaussian EM {how}, and the last one changed the moments by {change:.1e} standard deviations. The observed "
-        "values say little about some covariances. Drop columns with many missing values, or use ",
-        Set("missing", "drop"),
-        ".",
+    said = Text.of(
+        "Gaussian EM {how}, and the last one changed the moments by {change:.1e} standard deviations. The "
+        "observed values say little about some covariances. Drop columns with many missing values, or use "
+        "{missing='drop'}.",
+        how=how,
+        change=change,
     )
     warn_user(said, ConvergenceWarning)
 
@@ -244,13 +244,11 @@ def _step(X: Matrix, absent: BoolMatrix, stacks: Sequence[_Stack], point: Matrix
     mean, covariance = point[0], point[1:]
     smallest, factor = _smallest_root(covariance)
     if smallest**2 < _SINGULAR:
-        raise ProblemError(
-            "The covariance is singular in EM: columns are linear combinations of others, or too few rows have them "
-            "together. Drop such columns, let golem choose them: ",
-            DROP_DEPENDENT,
-            ", or use ",
-            Set("missing", "drop"),
-            ".",
+        raise ProblemError.of(
+            "The covariance is singular in EM: columns are linear combinations of others, or too few rows have "
+            "them together. Drop such columns, let golem choose them: {DROP_DEPENDENT}, or use "
+            "{missing='drop'}.",
+            DROP_DEPENDENT=DROP_DEPENDENT,
         )
     inverse = np.linalg.inv(factor)
     K = inverse.T @ inverse

@@ -23,8 +23,7 @@ from golem.data.unusable import Unusable, unusable_error
 from golem.data.variables import FEW_VALUES, Coding, Variable
 from golem.runtime.messages import counted, quoted, shortened
 from golem.runtime.names import column_names
-from golem.runtime.problems import Text
-from golem.runtime.remedies import Declare, Set
+from golem.runtime.problems import Declare, Set, Text
 from golem.runtime.user_warnings import warn_user
 
 # Number of rows per level or cell.

@@ -11,8 +11,7 @@ import numpy as np
 
 from golem.data.table_errors import empty_columns, too_few_rows
 from golem.runtime.messages import counted, quoted, shortened
-from golem.runtime.problems import ProblemError
-from golem.runtime.remedies import Drop, Parameter, Set
+from golem.runtime.problems import Drop, Parameter, ProblemError
 from golem.runtime.types import BoolMatrix
 
 MissingChoice = Literal["error", "drop", "em"]
@@ -129,8 +128,9 @@ def require_choice(missing: str, in_parts: bool = False) -> None:
     if missing not in CHOICES:
         raise ProblemError(Parameter("missing"), f" must be one of {quoted(CHOICES)}; got {missing!r}.")
     if missing == "em" and in_parts:
-        needs = " needs all rows in memory and supports neither shards nor clusters. Use "
-        raise ProblemError(Set("missing", "em"), needs, Set("missing", "drop"), ".")
+        raise ProblemError.of(
+            "{missing='em'} needs all rows in memory and supports neither shards nor clusters. Use {missing='drop'}."
+        )
 
 
 def rows_in_common(absent: BoolMatrix, names: Sequence[str]) -> int:

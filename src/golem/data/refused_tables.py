@@ -19,9 +19,8 @@ from golem.data.table_summary import TableSummary
 from golem.data.treatment import whole_refusal
 from golem.data.unusable import Unusable, UnusableColumnsError, unusable_error, unusable_in_table
 from golem.data.variables import Coding
-from golem.runtime.problems import Text
+from golem.runtime.problems import Set, Text
 from golem.runtime.progress import ProgressDisplay
-from golem.runtime.remedies import Set
 
 # Larger files (in bytes) are not read again.
 _LARGEST = 2**28

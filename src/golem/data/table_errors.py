@@ -8,8 +8,7 @@ from types import MappingProxyType
 import numpy as np
 
 from golem.runtime.messages import counted, quoted, shortened
-from golem.runtime.problems import Problem, ProblemError, Text
-from golem.runtime.remedies import Declare, Drop, Remedy, Set
+from golem.runtime.problems import Declare, Drop, Problem, ProblemError, Remedy, Set, Text
 from golem.runtime.types import Matrix
 
 # More names are not listed in a message.
@@ -171,8 +170,8 @@ def require_finite(
     if infinite.any():
         advice = "Remove those rows or replace the values."
         raise ValueError(" ".join([f"Infinite values (inf) {listed}", advice, *([rename] if rename else [])]))
-    by_em = Text(", use Gaussian EM (", Set("missing", "em"), "),") if em else ""
-    remedy: str = Text("Drop those rows (", Set("missing", "drop"), ")", by_em, " or impute the values first.")
+    by_em = Text.of(", use Gaussian EM ({missing='em'}),") if em else ""
+    remedy = Text.of("Drop those rows ({missing='drop'}){by_em} or impute the values first.", by_em=by_em)
     if empty := [name for name, column in zip(names, wrong.T, strict=True) if column.all()]:
         if len(empty) == len(found):
             raise empty_columns(empty)

@@ -40,9 +40,8 @@ from golem.data.unusable import (
 from golem.data.variables import Coding
 from golem.runtime.machine import free_memory
 from golem.runtime.messages import quoted
-from golem.runtime.problems import ProblemError, Text
+from golem.runtime.problems import ProblemError, Remedy, Set, Text
 from golem.runtime.progress import ProgressDisplay
-from golem.runtime.remedies import Bare, Remedy, Set
 from golem.runtime.types import Matrix
 
 # Files up to this size (in bytes) are resampled row by row. Larger files need not fit into memory and are resampled in
@@ -120,15 +119,7 @@ def open_source(
     if reading.covariance:
         return CovarianceSource(paths, reading, divided, scheduler)
     if reading.rows is not None and not _is_covariance(paths):
-        raise ProblemError(
-            "Only a covariance matrix needs ",
-            Set("rows"),
-            ". Add",
-            Set("covariance", True),
-            "e, or remove",
-            Set("rows"),
-            ".",
-        )
+        raise ProblemError.of("Only a covariance matrix needs {rows=...}. Add {covariance=True}, or remove {rows=...}.")
     try:
         table = reading.open(paths)
     except ValueError:
@@ -156,40 +147,30 @@ def require_no_covariance(rows: Matrix, name: str) -> None:
     """Raise a ValueError if the rows are a symmetric matrix, which no table of observations is."""
     is_square = rows.shape[0] == rows.shape[1]
     if is_square and np.allclose(rows, rows.T, rtol=1e-6, atol=0) and np.all(np.diagonal(rows) > 0):
-        raise ProblemError(
-            f"{name}: The table is a symmetric matrix. If it is a covariance matrix, use ",
-            Set("covariance", True),
-            " and ",
-            Set("rows", Bare("N")),
-            ", where N is the number of rows behind it.",
+        raise ProblemError.of(
+            "{name}: The table is a symmetric matrix. If it is a covariance matrix, use {covariance=True} and "
+            "{rows=N}, where N is the number of rows behind it.",
+            name=name,
         )
 
 
 def _has_environments(reading: Reading, targets: Targets | None) -> bool:
     """Return whether the rows come from environments; raise a ValueError if the options contradict each other."""
     if reading.environment is not None and reading.environments:
-        raise ProblemError(
-            Set("environment"),
-            " names the column with the experiments; ",
-            Set("environments", True),
-            " says that each file is one. Use one of them.",
+        raise ProblemError.of(
+            "{environment=...} names the column with the experiments; {environments=True} says that each file "
+            "is one. Use one of them."
         )
     given = reading.environment is not None or reading.environments
     if given and targets is None:
         raise ProblemError("Environments need ", Set("targets"), f", for example a JSON file with {EXAMPLE}.")
     if targets is not None and not given:
-        raise ProblemError(
-            Set("targets"),
-            " needs environments: add ",
-            Set("environment"),
-            " for a column that names them, or ",
-            Set("environments", True),
-            " if each file is one.",
+        raise ProblemError.of(
+            "{targets=...} needs environments: add {environment=...} for a column that names them, or "
+            "{environments=True} if each file is one."
         )
     if given and (reading.covariance or reading.rows is not None):
-        raise ProblemError(
-            "A covariance matrix has no environments. Remove ", Set("covariance", True), " and ", Set("rows"), "."
-        )
+        raise ProblemError.of("A covariance matrix has no environments. Remove {covariance=True} and {rows=...}.")
     if given and reading.categorical:
         raise ProblemError("Tables with environments have only numbers. Remove ", Set("categorical", [...]), ".")
     return given

@@ -12,9 +12,8 @@ from golem.data.levels import are_few_integers, note_of_codes, note_of_texts
 from golem.data.unusable import Unusable
 from golem.data.variables import FEW_VALUES, Coding, Kind, number_levels
 from golem.runtime.messages import counted, quoted, shortened
-from golem.runtime.problems import Text
+from golem.runtime.problems import Set, Text
 from golem.runtime.progress import ProgressDisplay
-from golem.runtime.remedies import Set
 from golem.runtime.types import Matrix, Vector
 
 # Columns in the text of a summary, and levels of a category in it.

@@ -13,8 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from golem.runtime.messages import nearest, quoted, suggestion
-from golem.runtime.problems import ProblemError, placed
-from golem.runtime.remedies import Parameter
+from golem.runtime.problems import Parameter, ProblemError, placed
 
 EXAMPLE = '{"control": [], "knockout": ["A"]}'
 

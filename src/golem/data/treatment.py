@@ -12,8 +12,7 @@ from golem.data.missing import MissingChoice, rows_in_common
 from golem.data.table_errors import MissingValuesError
 from golem.data.unusable import unusable_in_table, unusable_sentence
 from golem.runtime.names import positions
-from golem.runtime.problems import ProblemError, Text
-from golem.runtime.remedies import Treat
+from golem.runtime.problems import ProblemError, Text, Treat
 
 # With so many rows per column, EM hardly ever fails.
 _MANY_ROWS = 3

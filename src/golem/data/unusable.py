@@ -18,8 +18,7 @@ from golem.data.table_errors import no_values
 from golem.data.variables import Coding, Variable
 from golem.runtime.messages import counted, quoted, shortened
 from golem.runtime.names import positions
-from golem.runtime.problems import Problem, ProblemError, Text
-from golem.runtime.remedies import DROP_DEPENDENT, Drop, Set
+from golem.runtime.problems import DROP_DEPENDENT, Drop, Problem, ProblemError, Text
 from golem.runtime.types import Matrix, Vector
 
 if TYPE_CHECKING:
@@ -266,13 +265,11 @@ def _about_experiments(found: Sequence[Unusable], binary: Sequence[str]) -> str:
     """Return what to do about columns of 0 and 1 that determine each other, as those of treatments do."""
     if not any(column.determined_by and {column.name, *column.determined_by} <= set(binary) for column in found):
         return ""
-    return Text(
-        f"If {quoted(binary, 3)} (0 or 1) mark experiments, such as treatments, they are not variables: write the "
-        "experiment of each row into one column, and use ",
-        Set("environment", "experiment"),
-        " ",
-        Set("targets", "targets.json"),
-        " (docs/interventions.md shows how).",
+    return Text.of(
+        "If {names} (0 or 1) mark experiments, such as treatments, they are not variables: write the experiment of each "
+        "row into one column, and use {environment='experiment'} {targets='targets.json'} (docs/interventions.md shows "
+        "how).",
+        names=quoted(binary, 3),
     )
 
 

@@ -20,8 +20,7 @@ from numpy.typing import NDArray
 
 from golem.runtime.messages import quoted
 from golem.runtime.names import column_names
-from golem.runtime.problems import ProblemError
-from golem.runtime.remedies import Drop
+from golem.runtime.problems import Drop, ProblemError
 from golem.runtime.types import Matrix, Vector
 
 Kind = Literal["numeric", "category"]

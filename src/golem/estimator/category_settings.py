@@ -17,8 +17,7 @@ from golem.gradient.adam import Adam
 from golem.gradient.lbfgs import LBFGS
 from golem.runtime.arrays import to_numpy
 from golem.runtime.messages import counted, quoted
-from golem.runtime.problems import ProblemError, Text
-from golem.runtime.remedies import Declare, Drop, Parameter, Remedy, Set
+from golem.runtime.problems import Declare, Drop, Parameter, ProblemError, Remedy, Set, Text
 from golem.runtime.user_warnings import warn_user
 from golem.search.local.score_choice import choose_category_score
 from golem.search.solver import Order
@@ -118,13 +117,10 @@ def choose_score(model: Golem, solver: Order | Adam | LBFGS, moments: Moments, r
     chosen = automatic_score(moments, rows is not None) if score == "auto" else score
     is_complete = moments.missing is None or not moments.missing.cells
     if score == "auto" and model.missing == "em" and chosen != "mixed" and not is_complete:
-        said = Text(
-            Set("missing", "em"),
-            " works only with ",
-            Set("score_function", "mixed"),
-            ", so golem uses that score. If few rows have missing values, use ",
-            Set("missing", "drop"),
-            ": it allows scores that count categories, which suit this table better.",
+        said = Text.of(
+            "{missing='em'} works only with {score_function='mixed'}, so golem uses that score. If few rows "
+            "have missing values, use {missing='drop'}: it allows scores that count categories, which suit "
+            "this table better."
         )
         warn_user(said, DataWarning)
         chosen = "mixed"

@@ -21,8 +21,7 @@ from golem.estimator.settings import edge_penalty
 from golem.gradient.adam import Adam
 from golem.gradient.lbfgs import LBFGS
 from golem.graphs.edges import Edges
-from golem.runtime.problems import ProblemError
-from golem.runtime.remedies import Parameter, Set
+from golem.runtime.problems import Parameter, ProblemError, Set
 from golem.runtime.types import BoolMatrix, Vector
 from golem.score.regression import Regressions, regressions
 from golem.score.solution import Solution
@@ -40,15 +39,10 @@ def require_observational(model: Golem) -> None:
     """Raise a ValueError if settings for environments are given without environments."""
     for name, default in (("intervention", "soft"), ("intercepts", "separate")):
         if (value := getattr(model, name)) != default:
-            raise ProblemError(
-                Set(name, value),
-                " needs ",
-                Set("environments"),
-                " and ",
-                Set("targets"),
-                ". Add both, or remove ",
-                Set(name),
-                ".",
+            raise ProblemError.of(
+                "{given} needs {environments=...} and {targets=...}. Add both, or remove {other}.",
+                given=Set(name, value),
+                other=Set(name),
             )
 
 
@@ -58,26 +52,19 @@ def require_environment_settings(model: Golem, solver: Order | Adam | LBFGS) -> 
         if getattr(model, name) not in choices:
             raise ProblemError(Parameter(name), f" must be one of {choices}; got {getattr(model, name)!r}.")
     if not isinstance(solver, Order):
-        raise ProblemError(
-            "Environments need ",
-            Set("solver", "order"),
-            "; got ",
-            Set("solver", model.solver),
-            ", which supports only one environment.",
+        raise ProblemError.of(
+            "Environments need {solver='order'}; got {solver=}, which supports only one environment.",
+            solver=model.solver,
         )
     if model.noise == "ev":
-        raise ProblemError(
-            Set("noise", "ev"),
-            " cannot be used with environments: an intervention changes the noise variance of its targets. Use ",
-            Set("noise", "nv"),
-            ", which gives each variable its own.",
+        raise ProblemError.of(
+            "{noise='ev'} cannot be used with environments: an intervention changes the noise variance of its "
+            "targets. Use {noise='nv'}, which gives each variable its own."
         )
     if model.score_function not in ("auto", "gaussian"):
-        raise ProblemError(
-            Set("score_function", model.score_function),
-            " cannot be used with environments, which need numbers. Use ",
-            Set("score_function", "auto"),
-            ".",
+        raise ProblemError.of(
+            "{score_function=} cannot be used with environments, which need numbers. Use {score_function='auto'}.",
+            score_function=model.score_function,
         )
     if isinstance(model.init, str):
         raise ValueError(f"init={model.init!r} does not fit environments. Use an order or a graph.")

@@ -20,8 +20,7 @@ from golem.gradient.lbfgs import LBFGS
 from golem.gradient.likelihood_ratio import ChosenEdges, choose_edges
 from golem.gradient.paper_recipe import NOISE_MODELS, NoiseModel, PaperRecipe
 from golem.gradient.rounding import Rounded, round_to_dag, with_required
-from golem.runtime.problems import ProblemError
-from golem.runtime.remedies import Bare, Parameter, Set
+from golem.runtime.problems import Bare, Parameter, ProblemError, Set
 from golem.runtime.types import Array, Matrix
 from golem.score.objective import PAPER_PENALTIES
 from golem.score.regression import Regressions, weighted_edges

@@ -17,7 +17,6 @@ from golem.gradient.adam import Adam
 from golem.gradient.lbfgs import LBFGS
 from golem.gradient.paper_recipe import NoiseModel
 from golem.runtime.problems import ProblemError
-from golem.runtime.remedies import Set
 from golem.score.likelihood import GaussianEV
 from golem.score.regression import Regressions
 from golem.score.solution import Solution
@@ -63,12 +62,10 @@ def run_search(model: Golem, solver: Order, noise: NoiseModel) -> tuple[Solution
     placed.placement.require_memory(placed.peak_matrices, moments.d, "The order")
     if isinstance(init, str):
         if init != "ev" or model.noise == "ev":
-            raise ProblemError(
-                f"init={init!r} does not fit ",
-                Set("solver", "order"),
-                " with ",
-                Set("noise", model.noise),
-                ". Use an order or a graph.",
+            raise ProblemError.of(
+                "init={init!r} does not fit {solver='order'} with {noise=}. Use an order or a graph.",
+                init=init,
+                noise=model.noise,
             )
         start = solver.solve(moments, GaussianEV(), sparsity, allowed=allowed, required=required)
         init, start = start.weights, order.restore_solution(start)

@@ -14,8 +14,7 @@ from golem.data.inputs import require_shape
 from golem.gradient.adam import Adam
 from golem.gradient.lbfgs import LBFGS
 from golem.runtime.devices import Placement, gpu_is_there
-from golem.runtime.problems import ProblemError, Text
-from golem.runtime.remedies import Parameter, Set
+from golem.runtime.problems import Parameter, ProblemError, Set, Text
 from golem.runtime.types import Matrix
 from golem.score.acyclicity import Acyclicity, Expm, LogDet, Polynomial
 from golem.score.sparsity import L0
@@ -77,9 +76,10 @@ def _require_valid_values(model: Golem) -> None:
     try:
         np.random.default_rng(model.random_state)
     except (TypeError, ValueError):
-        raise ProblemError(
-            Parameter("random_state"),
-            f" must be a whole number of at least 0, a Generator or None; got {model.random_state!r}.",
+        raise ProblemError.of(
+            "{parameter} must be a whole number of at least 0, a Generator or None; got {random_state!r}.",
+            parameter=Parameter("random_state"),
+            random_state=model.random_state,
         ) from None
     for name, choices in _CHOICES.items():
         if getattr(model, name) not in choices:
@@ -117,21 +117,14 @@ def _require_usable_device(model: Golem, solver: Order | Adam | LBFGS) -> None:
     on_device = isinstance(solver, Adam) or (isinstance(solver, Order) and model.noise == "ev")
     if (model.device not in ("cpu", "auto") or model.dtype != "float64") and not on_device:
         name = "dtype" if model.device in ("cpu", "auto") else "device"
-        raise ProblemError(
-            Set(name, getattr(model, name)),
-            " needs a table of numbers and ",
-            Set("solver", "adam"),
-            ", or ",
-            Set("solver", "order"),
-            " with ",
-            Set("noise", "ev"),
-            ". Other solvers run on the CPU in float64.",
+        raise ProblemError.of(
+            "{given} needs a table of numbers and {solver='adam'}, or {solver='order'} with {noise='ev'}. "
+            "Other solvers run on the CPU in float64.",
+            given=Set(name, getattr(model, name)),
         )
     if isinstance(solver, Adam) and solver.accelerate:
         if not model.device.startswith("cuda"):
-            raise ProblemError(
-                "accelerate=True needs ", Set("device", "cuda"), "; got ", Set("device", model.device), "."
-            )
+            raise ProblemError.of("accelerate=True needs {device='cuda'}; got {device=}.", device=model.device)
         if model.dtype != "float64":
             raise ValueError(f"accelerate=True needs dtype='float64'; got dtype={model.dtype!r}.")
 

@@ -19,7 +19,6 @@ from golem.estimator.settings import checkpoint_path, start_matrix
 from golem.gradient.adam import Adam
 from golem.gradient.paper_recipe import NOISE_MODELS
 from golem.runtime.problems import ProblemError
-from golem.runtime.remedies import Set
 from golem.runtime.types import Matrix
 from golem.runtime.user_warnings import warn_user
 
@@ -62,9 +61,7 @@ def fit_stacked(
         return []
     _, solver = model.check_settings()
     if not isinstance(solver, Adam) or solver.batch_size is not None:
-        raise ProblemError(
-            "A batch needs ", Set("solver", "adam"), " without minibatches. Fit other models one by one."
-        )
+        raise ProblemError.of("A batch needs {solver='adam'} without minibatches. Fit other models one by one.")
     require_observational(model)
     file = checkpoint_path(model, solver, checkpoint)
     moments: list[Moments] = []
@@ -81,8 +78,8 @@ def fit_stacked(
         raise ValueError("Knowledge by name needs the same order of columns in all tables of a batch. Reorder them.")
     rows = sorted({m.n for m in moments})
     if model.noise == "auto" and len(rows) > 1:
-        raise ProblemError(
-            "With ", Set("noise", "auto"), f" the tables of a batch must have the same number of rows; got {rows}."
+        raise ProblemError.of(
+            "With {noise='auto'} the tables of a batch must have the same number of rows; got {rows}.", rows=rows
         )
     d, stack = sizes[0], np.stack([m.covariance for m in moments])
     init = start_matrix(model, d) if starts is None else np.stack(starts)

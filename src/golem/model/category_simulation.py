@@ -13,8 +13,7 @@ from golem.graphs.dag import topological_order
 from golem.model.simulation import RandomState, random_dag
 from golem.runtime.messages import quoted
 from golem.runtime.names import column_names
-from golem.runtime.problems import ProblemError
-from golem.runtime.remedies import Parameter
+from golem.runtime.problems import Parameter, ProblemError
 from golem.runtime.types import BoolMatrix, Matrix, Vector
 
 __all__ = ["SimulatedTable", "simulate_table"]

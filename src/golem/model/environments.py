@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 from golem.graphs.interventional import Intervention
 from golem.model.interventions import number_of
 from golem.model.linear_sem import LinearSEM
-from golem.runtime.problems import ProblemError
-from golem.runtime.remedies import Parameter
+from golem.runtime.problems import Parameter, ProblemError
 from golem.runtime.types import Matrix
 
 # A randomized target is drawn from N(2, 1) or N(-2, 1) (Brouillard et al. 2020, DCDI); a changed one gets this factor.

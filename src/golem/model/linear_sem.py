@@ -18,8 +18,7 @@ from golem.model.interventions import NOISE_SHAPES, Intervened, LinearEquations,
 from golem.model.prediction import Prediction, condition
 from golem.runtime.messages import quoted
 from golem.runtime.names import column_names
-from golem.runtime.problems import ProblemError
-from golem.runtime.remedies import Parameter
+from golem.runtime.problems import Parameter, ProblemError
 from golem.runtime.types import BoolMatrix, Matrix
 
 

@@ -15,8 +15,7 @@ from numpy.typing import NDArray
 from golem.model.environments import SimulatedEnvironments, simulate_environments, single_targets
 from golem.model.linear_sem import LinearSEM
 from golem.runtime.messages import quoted
-from golem.runtime.problems import ProblemError
-from golem.runtime.remedies import Parameter
+from golem.runtime.problems import Parameter, ProblemError
 from golem.runtime.types import BoolMatrix, Matrix
 
 __all__ = [
@@ -168,8 +167,10 @@ def random_sem(
     if noise_std is not None:
         low, high = noise_std
         if not 0 < low <= high:
-            raise ProblemError(
-                Parameter("noise_std"), f" must be a range (low, high) with 0 < low <= high; got {noise_std}."
+            raise ProblemError.of(
+                "{parameter} must be a range (low, high) with 0 < low <= high; got {noise_std}.",
+                parameter=Parameter("noise_std"),
+                noise_std=noise_std,
             )
         deviation = np.exp(rng.uniform(np.log(low), np.log(high), d))
     elif noise == "gaussian-nv":

@@ -16,8 +16,7 @@ from golem.graphs.named_graph import NamedGraph
 from golem.model.linear_sem import LinearSEM
 from golem.output.document import Supplement, describe, list_edges
 from golem.runtime.files import write_text
-from golem.runtime.problems import ProblemError
-from golem.runtime.remedies import Set
+from golem.runtime.problems import ProblemError, Set
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -113,10 +112,9 @@ def graph_text(model: Any, format: str, *, cpdag: bool = False) -> str:
     graph = named_graph(model)
     if cpdag and format == "pgmpy":
         graph.require_model()  # raises if pgmpy cannot hold this graph either way
-        raise ProblemError(
-            "A model of pgmpy has weights, but an equivalence class has none. Export without ",
-            Set("cpdag", True),
-            ", or use dagitty or pcalg.",
+        raise ProblemError.of(
+            "A model of pgmpy has weights, but an equivalence class has none. Export without {cpdag=True}, or "
+            "use dagitty or pcalg."
         )
     return FORMATS[format].write(_equivalence_class(graph) if cpdag else graph)
 

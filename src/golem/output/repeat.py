@@ -17,8 +17,7 @@ from golem.graphs.graph_document import GraphDocument, SourceRecord
 from golem.output.environment_document import data_fingerprint
 from golem.output.settings_document import model_from, versions
 from golem.runtime.messages import counted
-from golem.runtime.problems import Text, placed
-from golem.runtime.remedies import Set
+from golem.runtime.problems import Set, Text, placed
 from golem.runtime.version import __version__
 
 _SAME_WEIGHT = 1e-6

@@ -13,8 +13,7 @@ import numpy as np
 
 from golem.runtime.arrays import to_numpy
 from golem.runtime.machine import free_memory, require_memory
-from golem.runtime.problems import ProblemError, Text
-from golem.runtime.remedies import Set
+from golem.runtime.problems import ProblemError, Set, Text
 from golem.runtime.types import Array
 
 # Listed here because torch may not be installed.
@@ -54,8 +53,8 @@ class Placement:
             return torch.asarray(array, dtype=getattr(torch, self.dtype), device=torch.device(self.device))
         except (RuntimeError, AssertionError) as error:
             reason = str(error).splitlines()[0]
-            raise ProblemError(
-                "PyTorch cannot use ", Set("device", self.device), f" here ({reason}). Use ", Set("device", "cpu"), "."
+            raise ProblemError.of(
+                "PyTorch cannot use {device=} here ({reason}). Use {device='cpu'}.", device=self.device, reason=reason
             ) from None
 
     @property
@@ -82,11 +81,9 @@ class Placement:
         try:
             return imported_torch()
         except ImportError:
-            raise ProblemError(
-                Set("device", self.device),
-                " needs PyTorch. Install it with pip install 'golem-dag[gpu]', or use ",
-                Set("device", "cpu"),
-                ".",
+            raise ProblemError.of(
+                "{device=} needs PyTorch. Install it with pip install 'golem-dag[gpu]', or use {device='cpu'}.",
+                device=self.device,
             ) from None
 
 

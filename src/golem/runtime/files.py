@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any
 
 from golem.runtime.problems import ProblemError
-from golem.runtime.remedies import Set
 
 # A number with a decimal comma, such as 0,5.
 DECIMAL_COMMA = re.compile(r"[+-]?\d*,\d+([eE][+-]?\d+)?")
@@ -95,10 +94,14 @@ def require_writable(output: Path, what: str = "folder") -> None:
     while not existing.exists():
         existing = existing.parent
     if not existing.is_dir():
-        raise ProblemError(
-            f"{existing} is a file, not a folder. Choose another {what} for the results (", Set("output"), ")."
+        raise ProblemError.of(
+            "{existing} is a file, not a folder. Choose another {what} for the results ({output=...}).",
+            existing=existing,
+            what=what,
         )
     if not os.access(existing, os.W_OK):
-        raise ProblemError(
-            f"The folder {existing} is not writable. Choose another {what} for the results (", Set("output"), ")."
+        raise ProblemError.of(
+            "The folder {existing} is not writable. Choose another {what} for the results ({output=...}).",
+            existing=existing,
+            what=what,
         )

@@ -7,8 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from golem.runtime.messages import quoted, shortened
-from golem.runtime.problems import ProblemError
-from golem.runtime.remedies import Set
+from golem.runtime.problems import ProblemError, Set
 
 _LONGEST = 1000
 

@@ -5,16 +5,118 @@ A message is a `Text`: a str for users of pandas that knows its remedies, so tha
 
 from __future__ import annotations
 
+import ast
 import functools
 import inspect
+import string
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, ParamSpec, SupportsIndex, TypeVar
+from typing import Any, ParamSpec, Self, SupportsIndex, TypeVar
 
-from golem.runtime.remedies import PANDAS, Dialect, Remedy, dialect_of
+from golem.runtime.dialects import PANDAS, Dialect, dialect_of
 
 Arguments = ParamSpec("Arguments")
 Result = TypeVar("Result")
+
+
+class Remedy:
+    """What a user can do about a problem, or a setting that a message names; each dialect writes it in its own way."""
+
+    def _written(self, dialect: Dialect) -> str:
+        raise NotImplementedError
+
+
+@dataclass(frozen=True)
+class Drop(Remedy):
+    """Drop columns."""
+
+    columns: Sequence[str]
+
+    def _written(self, dialect: Dialect) -> str:
+        return dialect.drop(list(self.columns))
+
+
+@dataclass(frozen=True)
+class Declare(Remedy):
+    """Turn columns into categories."""
+
+    columns: Sequence[str]
+
+    def _written(self, dialect: Dialect) -> str:
+        return dialect.declare(list(self.columns))
+
+
+@dataclass(frozen=True)
+class MarkMissing(Remedy):
+    """Turn values of columns into missing ones; `codes` has pairs of a column and a value, a number or a text."""
+
+    codes: Sequence[tuple[str, str]]
+
+    def _written(self, dialect: Dialect) -> str:
+        own: dict[str, list[str]] = {}
+        for name, code in self.codes:
+            own.setdefault(name, []).append(code)
+        return dialect.mark_missing(own)
+
+
+@dataclass(frozen=True)
+class Set(Remedy):
+    """Set a parameter; dots stand for any value, or for any texts in a list.
+
+    For a table in memory, `in_memory` is written instead, if only functions that read files have the parameter.
+    """
+
+    name: str
+    value: Any = ...
+    in_memory: str = ""
+
+    def _written(self, dialect: Dialect) -> str:
+        return dialect.set(self.name, self.value, self.in_memory)
+
+
+@dataclass(frozen=True)
+class Parameter(Remedy):
+    """The name of a parameter."""
+
+    name: str
+
+    def _written(self, dialect: Dialect) -> str:
+        return dialect.parameter(self.name)
+
+
+@dataclass(frozen=True)
+class Treat(Remedy):
+    """Choose a treatment of missing values, and drop columns for it."""
+
+    missing: str
+    drop: Sequence[str] = ()
+
+    def _written(self, dialect: Dialect) -> str:
+        return dialect.treat(self.missing, list(self.drop))
+
+
+@dataclass(frozen=True)
+class KeepOne(Remedy):
+    """Keep one of so many copies of each row; by default, one of all."""
+
+    copies: int | None = None
+
+    def _written(self, dialect: Dialect) -> str:
+        return dialect.keep_one(self.copies)
+
+
+class Bare(str):
+    """A value of a parameter that is written without quotes, such as N or a rounded number."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return str(self)
+
+
+# Only functions that read files can choose the columns to drop, and a report of a table in memory needs its rows.
+DROP_DEPENDENT = Set("drop_dependent", True, "golem.fit_file(..., drop_dependent=True)")
+SCATTER_PLOTS = Set("scatter", True, "model.report('report.html', rows=X)")
 
 
 class Text(str):
@@ -22,8 +124,8 @@ class Text(str):
 
     Examples
     --------
-    >>> from golem.runtime.remedies import SHELL, Drop, Set
-    >>> text = Text("Drop it: ", Drop(["age"]), ", or use ", Set("missing", "em"), ".")
+    >>> from golem.runtime.dialects import SHELL
+    >>> text = Text.of("Drop it: {drop}, or use {missing='em'}.", drop=Drop(["age"]))
     >>> print(text)
     Drop it: X.drop(columns=['age']), or use missing='em'.
     >>> print(text.told(SHELL))
@@ -38,7 +140,7 @@ class Text(str):
         flat = tuple(piece for part in parts for piece in (part.parts if isinstance(part, Text) else (part,)))
         written = ""
         for part in flat:
-            words = part if isinstance(part, str) else part.written(dialect)
+            words = part if isinstance(part, str) else part._written(dialect)
             # Dots that stand for any value end the sentence as well.
             written += words[1:] if written.endswith("...") and words.startswith(".") else words
         self = super().__new__(cls, written)
@@ -47,6 +149,28 @@ class Text(str):
 
     def __reduce_ex__(self, protocol: SupportsIndex) -> tuple[Any, ...]:
         return functools.partial(Text, dialect=self.dialect), self.parts
+
+    @classmethod
+    def of(cls, template: str, **values: object) -> Text:
+        """Return a message whose template has settings in braces, and the names of values as in `str.format`.
+
+        Examples
+        --------
+        >>> print(Text.of("{solver=} is not {solver='order'}; use {drop}.", solver="adam", drop=Drop(["a"])))
+        solver='adam' is not solver='order'; use X.drop(columns=['a']).
+        """
+        parts: list[str | Remedy] = []
+        for text, field, form, conversion in string.Formatter().parse(template):
+            parts.append(text)
+            name, is_setting, value = (field or "").partition("=")
+            given = values.get(name, "")
+            if is_setting:
+                parts.append(Set(name, _literal(value) if value else given))
+            elif isinstance(given, str | Remedy) and not conversion:
+                parts.append(given)
+            else:
+                parts.append(format(repr(given) if conversion else given, form or ""))
+        return cls(*parts)
 
     @classmethod
     def of_sentences(cls, sentences: Iterable[str]) -> Text:
@@ -62,6 +186,14 @@ class Text(str):
     def told(self, dialect: Dialect) -> Text:
         """Return the message in another dialect."""
         return Text(*self.parts, dialect=dialect)
+
+
+def _literal(value: str) -> Any:
+    """Return a value that is written as in Python, or any other word as it is."""
+    try:
+        return ast.literal_eval(value)
+    except ValueError:
+        return Bare(value)
 
 
 @dataclass(frozen=True)
@@ -89,6 +221,11 @@ class ProblemError(ValueError):
         is_text = len(parts) == 1 and isinstance(parts[0], Text)  # as for a copy, in its dialect
         super().__init__(parts[0] if is_text else Text(*parts))
         self.problems = tuple(problems) or (Problem("setting", (), self.text),)
+
+    @classmethod
+    def of(cls, template: str, **values: object) -> Self:
+        """Return the error with a message as `Text.of` has it."""
+        return cls(Text.of(template, **values))
 
     @property
     def text(self) -> Text:

@@ -6,8 +6,8 @@ import contextlib
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from golem.runtime.dialects import FILES
 from golem.runtime.problems import told
-from golem.runtime.remedies import FILES
 
 # Called with the number done and the total.
 Counter = Callable[[int, int], None]

@@ -11,7 +11,6 @@ from pathlib import Path
 from golem.runtime.files import NO_SPACE, temporary_folder
 from golem.runtime.interrupts import MOVING, holding_interrupts
 from golem.runtime.problems import ProblemError
-from golem.runtime.remedies import Set
 
 _PREFIX = ".golem-"
 # The names that `tempfile` makes from the prefix.
@@ -32,10 +31,10 @@ def result_folder(output: Path, names: Collection[str]) -> Iterator[Path]:
     except OSError as error:
         if error.errno in NO_SPACE:
             raise
-        raise ProblemError(
-            f"The folder {output} cannot be created ({error.strerror}). Choose another folder for the results (",
-            Set("output"),
-            ").",
+        raise ProblemError.of(
+            "The folder {output} cannot be created ({strerror}). Choose another folder for the results ({output=...}).",
+            output=output,
+            strerror=error.strerror,
         ) from None
     try:
         with _own_folder(output) as temporary:

@@ -43,9 +43,8 @@ from golem.output.result_files import RESULT_FILES
 from golem.runtime.files import require_writable
 from golem.runtime.messages import quoted
 from golem.runtime.parameters import suggests_parameters
-from golem.runtime.problems import ProblemError, Text
+from golem.runtime.problems import Parameter, ProblemError, Set, Text
 from golem.runtime.progress import ProgressDisplay
-from golem.runtime.remedies import Parameter, Set
 from golem.workflow.inputs import naming, require_kept, title_of
 from golem.workflow.steps import SILENT, assess, choose, learn, rows_for_directions, was_interrupted, write
 
@@ -201,8 +200,9 @@ def fit_file(
     ['edges.csv', 'graph.json', 'graph.png', 'report.html', 'weights.csv']
     """
     if not isinstance(model, Golem | None):
-        raise ProblemError(
-            f"The model must be a Golem; got {type(model).__name__}. Instead of a GolemCV, use ", Set("select"), "."
+        raise ProblemError.of(
+            "The model must be a Golem; got {__name__}. Instead of a GolemCV, use {select=...}.",
+            __name__=type(model).__name__,
         )
     model = Golem() if model is None else clone(model)  # the fit changes it
     paths, folder = list(map(str, listed(data))), Path(output)
@@ -237,11 +237,9 @@ def fit_file(
         with naming(paths):
             selection = None
             if certificate and isinstance(moments, Moments) and moments.coding is not None:
-                raise ProblemError(
-                    Set("certificate", True),
-                    " needs a table of numbers, and this one has categories. Leave it out, and use ",
-                    Set("noise", "auto"),
-                    ".",
+                raise ProblemError.of(
+                    "{certificate=True} needs a table of numbers, and this one has categories. Leave it out, "
+                    "and use {noise='auto'}."
                 )
             if search is not None:
                 selection = choose(search, model, moments if select == "bic" else source.sample, progress)
@@ -275,8 +273,8 @@ def _require_consistent(
     if bootstrap is not None and (bootstrap < 1 or bootstrap != int(bootstrap)):
         raise ProblemError(Parameter("bootstrap"), f" must be a positive whole number or None; got {bootstrap!r}.")
     if certificate and model.noise != "ev":
-        raise ProblemError(
-            "A certificate needs a table of numbers and ", Set("noise", "ev"), "; got ", Set("noise", model.noise), "."
+        raise ProblemError.of(
+            "A certificate needs a table of numbers and {noise='ev'}; got {noise=}.", noise=model.noise
         )
     _, solver = model.check_settings()
     if interventional:
@@ -293,20 +291,17 @@ def _require_useful_checkpoint(model: Golem, search: GolemCV | None, checkpoint:
     """Raise a ValueError if a checkpoint would not keep most of the work, before the rows are read."""
     checkpoint_path(model, model.check_settings()[1], checkpoint)
     if checkpoint is not None and search is not None:
-        raise ProblemError(
-            "A checkpoint keeps one solve and cannot be combined with ", Set("select", search.select), "."
+        raise ProblemError.of(
+            "A checkpoint keeps one solve and cannot be combined with {select=}.", select=search.select
         )
 
 
 def _require_rows(source: Source, scheduler: str | None) -> None:
     """Raise a ValueError if there are no rows for scatter plots."""
     if scheduler is not None or not isinstance(source, TableSource):
-        raise ProblemError(
-            Set("scatter", True),
-            " needs the rows of one table on this machine. It cannot be used with a covariance matrix, with "
-            "environments or with ",
-            Set("scheduler"),
-            ".",
+        raise ProblemError.of(
+            "{scatter=True} needs the rows of one table on this machine. It cannot be used with a covariance "
+            "matrix, with environments or with {scheduler=...}."
         )
 
 

@@ -7,8 +7,8 @@ from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 
 from golem.data.files.standard_input import source_name
-from golem.runtime.problems import ProblemError, placed
-from golem.runtime.remedies import FILES, Set
+from golem.runtime.dialects import FILES
+from golem.runtime.problems import ProblemError, Set, placed
 
 
 def require_kept(inputs: Sequence[Path], output: Path, results: Collection[str]) -> None:

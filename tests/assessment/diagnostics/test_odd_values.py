@@ -9,8 +9,8 @@ import pytest
 from golem import Golem, diagnose
 from golem.assessment.diagnostics.odd_values import find_odd_values, find_spikes
 from golem.datasets import load_sachs
+from golem.runtime.dialects import SHELL
 from golem.runtime.problems import told
-from golem.runtime.remedies import SHELL
 from golem.simulate import simulate
 
 NAMES = ("a", "b", "c")

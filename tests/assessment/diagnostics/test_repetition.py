@@ -13,8 +13,8 @@ from golem import Golem
 from golem.assessment.diagnostics.repetition import _differ_in_one_column, _random_numbers, find_repetition
 from golem.data.moments import Moments
 from golem.diagnostics import diagnose
+from golem.runtime.dialects import SHELL
 from golem.runtime.problems import told
-from golem.runtime.remedies import SHELL
 
 NAMES = tuple("abcd")
 

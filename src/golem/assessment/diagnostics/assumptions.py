@@ -12,8 +12,7 @@ from golem.assessment.p_values import holm
 from golem.directions.independence import dependence
 from golem.estimator.category_settings import possible_codes
 from golem.runtime.messages import quoted, shortened
-from golem.runtime.problems import Text
-from golem.runtime.remedies import Declare
+from golem.runtime.problems import Declare, Text
 from golem.runtime.types import BoolMatrix, Matrix, Vector
 
 LEVEL = 0.01

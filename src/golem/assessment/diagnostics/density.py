@@ -9,8 +9,7 @@ import numpy as np
 from golem.assessment.diagnostics.finding import Finding
 from golem.estimator.settings import is_counted
 from golem.runtime.messages import counted, shortened
-from golem.runtime.problems import Text
-from golem.runtime.remedies import Bare, Set
+from golem.runtime.problems import Bare, Set, Text
 from golem.score.sparsity import L0
 
 if TYPE_CHECKING:
@@ -24,10 +23,9 @@ _LARGE_SHARE = 0.3
 _FEW_ROWS_PER_PARENT = 50
 # A number so many times the penalty of "mbic" is more likely in another unit than meant.
 _HUGE_PENALTY = 10.0
-_OF_NUMBERS = Text(
-    "Look for a sparser graph: ",
-    Set("select", "stability"),
-    " chooses a higher penalty per edge if the edges differ between halves of the rows.",
+_OF_NUMBERS = Text.of(
+    "Look for a sparser graph: {select='stability'} chooses a higher penalty per edge if the edges "
+    "differ between halves of the rows."
 )
 _WITH_CATEGORIES = Text("Look for a sparser graph with a higher penalty per edge (", Set("lambda_sparsity"), ").")
 

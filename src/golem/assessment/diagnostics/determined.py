@@ -14,8 +14,7 @@ from golem.data.moments import Moments
 from golem.data.variables import Coding
 from golem.graphs.edges import Edges
 from golem.runtime.messages import counted, quoted, shortened
-from golem.runtime.problems import Text
-from golem.runtime.remedies import Drop
+from golem.runtime.problems import Drop, Text
 from golem.runtime.types import Matrix, Vector
 from golem.score.block_regression import regress_block
 
@@ -84,10 +83,10 @@ def _range_words(coding: Coding, ranges: dict[int, tuple[int, ...]]) -> tuple[st
     listed = [f"{coding.names[j]!r} by {coding.names[i]!r}" for j, (i,) in ranges.items()]
     return (
         f"In this table, numbers determine categories whose levels are separate ranges: {shortened(listed, 4)}.",
-        Text(
-            "Drop categories that were cut from a number, e.g. ",
-            Drop([coding.names[j] for j in ranges][:4]),
-            ". Keep those that were observed on their own, such as a treatment with a large effect on the number.",
+        Text.of(
+            "Drop categories that were cut from a number, e.g. {drop}. Keep those that were observed on their own, "
+            "such as a treatment with a large effect on the number.",
+            drop=Drop([coding.names[j] for j in ranges][:4]),
         ),
     )
 

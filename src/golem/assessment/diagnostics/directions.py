@@ -11,7 +11,6 @@ from golem.directions.equivalence_class import open_edges
 from golem.graphs.edges import Edges
 from golem.runtime.messages import counted, shortened
 from golem.runtime.problems import Text
-from golem.runtime.remedies import Set
 from golem.score.likelihood import GaussianNV
 
 if TYPE_CHECKING:
@@ -99,12 +98,6 @@ def find_noise_choice(model: Golem) -> Finding:
             f"If the noise variances were {variances}, which is {likely} (the penalized deviance is {behind:.1f} "
             f"higher; {_CLOSE:.0f} would be very strong evidence against it), "
             f"{names[i]!r} -> {names[j]!r} would be {fate}{others}.",
-            Text(
-                "Compare with ",
-                Set("noise", "ev"),
-                " and ",
-                Set("noise", "nv"),
-                ", and rely on the arrows that all fits share.",
-            ),
+            Text.of("Compare with {noise='ev'} and {noise='nv'}, and rely on the arrows that all fits share."),
         )
     return Finding(name, "ok", "No arrow would change with another noise model that the data do not exclude.")

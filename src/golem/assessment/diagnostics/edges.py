@@ -17,7 +17,6 @@ from golem.gradient.certificate import Certificate, certify_objective
 from golem.graphs.dag import is_dag
 from golem.model.interventions import number_of
 from golem.runtime.problems import ProblemError
-from golem.runtime.remedies import Set
 from golem.runtime.types import BoolMatrix, Matrix, Vector
 from golem.score.edge_losses import edge_losses
 from golem.score.likelihood import GaussianEV
@@ -152,8 +151,8 @@ def certify(model: Golem, tolerance: float = 1e-6) -> Certificate:
     """
     check_is_fitted(model, "moments_")
     if model.noise != "ev":
-        raise ProblemError(
-            "A certificate needs a model of numbers with ", Set("noise", "ev"), "; got ", Set("noise", model.noise), "."
+        raise ProblemError.of(
+            "A certificate needs a model of numbers with {noise='ev'}; got {noise=}.", noise=model.noise
         )
     allowed, required = model.knowledge_.allowed, model.knowledge_.required
     l1, dag = PAPER_PENALTIES["ev"]

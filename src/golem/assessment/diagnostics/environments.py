@@ -19,8 +19,7 @@ from golem.assessment.diagnostics.finding import Finding
 from golem.assessment.p_values import holm, p_text
 from golem.directions.experiments import Hardness, Shift
 from golem.runtime.messages import counted, shortened
-from golem.runtime.problems import Text
-from golem.runtime.remedies import Set
+from golem.runtime.problems import Set, Text
 from golem.runtime.types import Indices, Matrix, Vector
 
 if TYPE_CHECKING:
@@ -200,11 +199,7 @@ def _find_effects(environments: Environments, shifts: Sequence[Shift], uses_mean
             "note",
             f"{_only_means(environments, only_mean)} With separate intercepts, a change of the mean gives no evidence "
             "about directions.",
-            Text(
-                "If nothing else differs between the experiments (no batch effects), use ",
-                Set("intercepts", "shared"),
-                ".",
-            )
+            Text.of("If nothing else differs between the experiments (no batch effects), use {intercepts='shared'}.")
             if comparable
             else "",
         )

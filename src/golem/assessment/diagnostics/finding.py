@@ -7,9 +7,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from golem.runtime.dialects import dialect_of
 from golem.runtime.html_text import leveled_list, paragraph
-from golem.runtime.problems import Text, told
-from golem.runtime.remedies import SCATTER_PLOTS, Set, dialect_of
+from golem.runtime.problems import SCATTER_PLOTS, Set, Text, told
 from golem.runtime.types import BoolMatrix
 
 Level = Literal["ok", "note", "warning"]

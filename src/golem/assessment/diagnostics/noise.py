@@ -13,8 +13,7 @@ from golem.data.moments import Moments
 from golem.directions.normality import normality_test, standardized_moments
 from golem.estimator.direction_evidence import uses_shape
 from golem.runtime.messages import quoted
-from golem.runtime.problems import Text
-from golem.runtime.remedies import Set
+from golem.runtime.problems import Set, Text
 from golem.runtime.types import BoolMatrix, Matrix, Vector
 from golem.score.likelihood import GaussianEV, GaussianTied
 from golem.score.regression import regressions

@@ -11,8 +11,7 @@ import numpy as np
 from golem.assessment.diagnostics.finding import Finding
 from golem.data.coded_tables import CodedTable, drop_for_em
 from golem.runtime.messages import quoted, shortened
-from golem.runtime.problems import Text
-from golem.runtime.remedies import Drop, MarkMissing, Set
+from golem.runtime.problems import Drop, MarkMissing, Set, Text
 from golem.runtime.types import Matrix, Vector
 
 _FEWEST_OTHERS = 10

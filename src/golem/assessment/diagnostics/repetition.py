@@ -12,8 +12,7 @@ from scipy.special import bdtrc
 from golem.assessment.diagnostics.finding import Finding
 from golem.data.dependence import HARMLESS
 from golem.data.moments import Moments
-from golem.runtime.problems import Text
-from golem.runtime.remedies import KeepOne
+from golem.runtime.problems import KeepOne, Text
 
 # Rows are taken for copies if this is an accident with a smaller probability.
 _LEVEL = 1e-3

@@ -9,8 +9,7 @@ from golem.assessment.second_search import LARGEST, SecondSearch, links, second_
 from golem.estimator.golem import Golem
 from golem.estimator.settings import is_counted
 from golem.runtime.messages import counted, shortened
-from golem.runtime.problems import Text
-from golem.runtime.remedies import Set
+from golem.runtime.problems import Set, Text
 from golem.score.solution import Status
 
 _MANY = 0.2

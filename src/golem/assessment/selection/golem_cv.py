@@ -26,9 +26,8 @@ from golem.estimator.golem import Golem
 from golem.estimator.learned_graph import MATRICES
 from golem.estimator.notebook_display import NotebookDisplay
 from golem.estimator.settings import is_counted
-from golem.runtime.problems import ProblemError, Text, names_remedies
+from golem.runtime.problems import Bare, Parameter, ProblemError, Set, Text, names_remedies
 from golem.runtime.progress import Counter
-from golem.runtime.remedies import Bare, Parameter, Set
 from golem.runtime.types import BoolMatrix
 from golem.score.sparsity import L0, Criterion
 
@@ -70,17 +69,14 @@ class Selection:
         if min(penalties) == max(penalties) or chosen not in (min(penalties), max(penalties)):
             return ""
         if chosen == min(penalties):
-            return Text(
-                "The choice is the lowest penalty of the path, so the best one may be lower still. Many of its edges "
-                "may be weak; compare with another method (",
-                Set("select"),
-                ").",
+            return Text.of(
+                "The choice is the lowest penalty of the path, so the best one may be lower still. Many of "
+                "its edges may be weak; compare with another method ({select=...})."
             )
-        return Text(
-            "The choice is the highest penalty of the path, so the best one may be higher still. Compare with the "
-            "graph of a higher one, such as ",
-            Set("lambda_sparsity", Bare(f"{2 * chosen:.3g}")),
-            ".",
+        return Text.of(
+            "The choice is the highest penalty of the path, so the best one may be higher still. Compare with "
+            "the graph of a higher one, such as {lambda_sparsity=}.",
+            lambda_sparsity=Bare(f"{2 * chosen:.3g}"),
         )
 
 
@@ -238,11 +234,10 @@ class GolemCV(NotebookDisplay, TableEstimator):
             )
         moments, sample = self._read(X, environments, targets)
         if sample is None and self.select != "bic":
-            raise ProblemError(
-                Set("select", self.select),
-                " divides the rows, but the data are moments of all rows. Use ",
-                Set("select", "bic"),
-                ", the rows, or the moments of shards (golem.readers.shards_from_file).",
+            raise ProblemError.of(
+                "{select=} divides the rows, but the data are moments of all rows. Use {select='bic'}, the "
+                "rows, or the moments of shards (golem.readers.shards_from_file).",
+                select=self.select,
             )
         template = self._template()
         # Names become masks once for all fits of the path.
@@ -313,8 +308,10 @@ class GolemCV(NotebookDisplay, TableEstimator):
             raise ValueError(f"stable must be above 0.5 and at most 1; got {self._own('stable')!r}.")
         model = self._template()
         if model.lambda_sparsity is not None:
-            raise ProblemError(
-                Set("select", self.select), " replaces ", Set("lambda_sparsity", model.lambda_sparsity), ". Omit one."
+            raise ProblemError.of(
+                "{select=} replaces {lambda_sparsity=}. Omit one.",
+                select=self.select,
+                lambda_sparsity=model.lambda_sparsity,
             )
         if model.cycles == "none":
             raise ValueError(
@@ -328,24 +325,16 @@ class GolemCV(NotebookDisplay, TableEstimator):
     def require_method_for(self, environments: bool) -> None:
         """Raise a ValueError if the method cannot choose with environments."""
         if environments and self.select == "cv":
-            raise ProblemError(
-                Set("select", "cv"),
-                " is not defined for environments: a held-out row says nothing about experiments on others. Use ",
-                Set("select", "bic"),
-                " or ",
-                Set("select", "stability"),
-                ".",
+            raise ProblemError.of(
+                "{select='cv'} is not defined for environments: a held-out row says nothing about experiments "
+                "on others. Use {select='bic'} or {select='stability'}."
             )
 
     def _check_grid(self, name: str, values: Any, model: Golem) -> None:
         """Raise a ValueError if the values of a parameter cannot be compared."""
         if name != "lambda_sparsity" and is_counted(model):
-            raise ProblemError(
-                f"A grid of {name} needs ",
-                Set("solver", "adam"),
-                " or 'lbfgs'. Leave it out with ",
-                Set("solver", "order"),
-                ".",
+            raise ProblemError.of(
+                "A grid of {name} needs {solver='adam'} or 'lbfgs'. Leave it out with {solver='order'}.", name=name
             )
         if getattr(self.estimator, name, None) is not None:
             raise ValueError(f"{name} is given both as a grid and in the estimator. Leave one of them out.")

@@ -24,9 +24,8 @@ from golem.data.moments import Moments
 from golem.data.resampling import Sample
 from golem.estimator.golem import Golem
 from golem.estimator.settings import is_counted
-from golem.runtime.problems import Text
+from golem.runtime.problems import Set, Text
 from golem.runtime.progress import Counter
-from golem.runtime.remedies import Set
 from golem.runtime.user_warnings import warn_user
 from golem.score.sparsity import L0
 

@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from golem.data.files.markers import MISSING_WORDS, Markers
 from golem.data.files.standard_input import source_name
 from golem.data.missing import add_markers
+from golem.runtime.dialects import FILES
 from golem.runtime.problems import placed
-from golem.runtime.remedies import FILES
 from golem.runtime.types import Vector
 
 _BYTES, _MOST_ROWS, _LARGEST_BLOCK = 1 << 25, 1 << 16, 1 << 27

@@ -16,8 +16,7 @@ from golem.data.table_input import parsed
 from golem.runtime.files import DECIMAL_COMMA
 from golem.runtime.messages import counted, quoted, suggestion
 from golem.runtime.names import column_names, positions
-from golem.runtime.problems import ProblemError
-from golem.runtime.remedies import Bare, Set
+from golem.runtime.problems import Bare, ProblemError, Set
 from golem.runtime.types import Matrix
 
 _SAMPLE_BYTES = 1 << 16
@@ -121,13 +120,15 @@ def _rows_of(lines: list[str], rows: int | None, heading: bool) -> int:
     """Return the number of rows, from the first line or as given; raise a ValueError if it is unknown."""
     stated = int(lines[0]) if lines and _COUNT.fullmatch(lines[0].strip()) else None
     if rows is not None and stated is not None and rows != stated:
-        raise ProblemError(
-            f"The file states {stated} rows, but you gave ", Set("rows", Bare(f"{rows}")), ". Remove ", Set("rows"), "."
+        raise ProblemError.of(
+            "The file states {stated} rows, but you gave {rows=}. Remove {rows=...}.",
+            stated=stated,
+            rows=Bare(f"{rows}"),
         )
     if rows is None and stated is None:
         where = "in the line after /covariance, or " if heading else ""
-        raise ProblemError(
-            f"The number of rows behind the covariance is unknown. Give it {where}with ", Set("rows", Bare("N")), "."
+        raise ProblemError.of(
+            "The number of rows behind the covariance is unknown. Give it {where}with {rows=N}.", where=where
         )
     return rows if rows is not None else stated or 0
 

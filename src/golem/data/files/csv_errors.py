@@ -12,8 +12,7 @@ from golem.data.files.csv_format import THOUSANDS, THOUSANDS_REMEDY, is_number, 
 from golem.data.files.markers import MISSING_WORDS, USUAL_MARKERS
 from golem.data.table_errors import encode_or_drop, not_numeric
 from golem.runtime.messages import counted, quoted, shortened
-from golem.runtime.problems import ProblemError, Text
-from golem.runtime.remedies import Drop, Set
+from golem.runtime.problems import Drop, ProblemError, Set, Text
 
 if TYPE_CHECKING:
     from golem.data.files.csv_files import CsvFile
@@ -65,8 +64,8 @@ def lines_error(file: CsvFile, block: Block, columns: Sequence[int]) -> ValueErr
     text = cells.text_without_booleans()
     lines = {number for found in text.values() for number, _ in found}
     if file.made_up_names and len(text) == len(columns) > 1 and lines == {1}:
-        what = f"Line 1 contains text in all {len(columns)} columns and looks like a header. Remove "
-        return ProblemError(what, Set("header", False), ".")
+        what = f"Line 1 contains text in all {len(columns)} columns and looks like a header."
+        return ProblemError.of("{what} Remove {header=False}.", what=what)
     at_least = "" if block.begin == 0 and block.end == file.size else "at least "
     described = {}
     for j, found in sorted(text.items()):
@@ -76,8 +75,8 @@ def lines_error(file: CsvFile, block: Block, columns: Sequence[int]) -> ValueErr
     remedy = _remedy(file, text, among_numbers)
     if gaps := [file.names[j] for j in columns if j in cells.absent and j not in text]:
         # So that the next attempt is the last one.
-        also = f" Values of {quoted(gaps, 4)} are missing: also choose "
-        remedy = Text(remedy, also, Set("missing", "drop"), " or ", Set("missing", "em"), ".")
+        also = "{remedy} Values of {names} are missing: also choose {missing='drop'} or {missing='em'}."
+        remedy = Text.of(also, remedy=remedy, names=quoted(gaps, 4))
     error = not_numeric(described, len(columns), remedy, among_numbers)
     error.contents = {} if among_numbers and len(lines) <= _FEW_LINES else described
     error.columns = tuple(file.names[j] for j in sorted(cells.text))

@@ -11,8 +11,7 @@ from golem.data.files.table_files import ENDINGS, TableFiles
 from golem.data.targets import require_unique
 from golem.data.variables import Coding, Variable
 from golem.runtime.messages import quoted, suggestion
-from golem.runtime.problems import ProblemError
-from golem.runtime.remedies import Set
+from golem.runtime.problems import ProblemError, Set
 
 
 def label_of(path: str | Path) -> str:

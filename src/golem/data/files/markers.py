@@ -16,8 +16,7 @@ from golem.data.table_input import parsed
 from golem.data.variables import number_name
 from golem.runtime.files import DECIMAL_COMMA
 from golem.runtime.messages import quoted, suggestion
-from golem.runtime.problems import ProblemError
-from golem.runtime.remedies import Set
+from golem.runtime.problems import ProblemError, Set
 from golem.runtime.types import Vector
 
 _WORDS = ("", "na", "nan", "n/a", "null", "none", "#n/a")

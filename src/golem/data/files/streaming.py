@@ -31,9 +31,8 @@ from golem.data.targets import no_targets
 from golem.data.variables import Coding, codes_of_numbers, number_levels
 from golem.runtime.machine import available_cores, free_memory, require_memory
 from golem.runtime.messages import counted
-from golem.runtime.problems import ProblemError, Text
+from golem.runtime.problems import ProblemError, Set, Text
 from golem.runtime.progress import Counter
-from golem.runtime.remedies import Set
 from golem.runtime.threads import blas_threads_for
 from golem.runtime.types import Indices, Matrix
 
@@ -137,11 +136,12 @@ def _with_known_labels(batch: Batch, task: Task) -> Batch:
             raise no_targets(unknown, task.coding.variables[-1].levels, task.targets_source, where)
         is_all = batch.begin == 0 and batch.end == task.file.size
         count = f"{len(absent)} of {counted(len(batch.columns[-1]), 'row')}" if is_all else "some rows"
-        raise ProblemError(
-            f"Column {name!r} has no label in {count}; the first is in {place}. Label these rows, or remove "
-            "them from the file: ",
-            Set("missing", "drop"),
-            " does not apply to labels.",
+        raise ProblemError.of(
+            "Column {name!r} has no label in {count}; the first is in {place}. Label these rows, or remove "
+            "them from the file: {missing='drop'} does not apply to labels.",
+            name=name,
+            count=count,
+            place=place,
         )
     return dataclasses.replace(batch, markers={key: value for key, value in batch.markers.items() if key != name})
 

@@ -23,8 +23,7 @@ from golem.data.files.standard_input import source_name
 from golem.data.variables import Coding
 from golem.runtime.messages import counted, quoted, suggestion
 from golem.runtime.names import column_names
-from golem.runtime.problems import ProblemError, Text
-from golem.runtime.remedies import Set
+from golem.runtime.problems import ProblemError, Set, Text
 from golem.runtime.user_warnings import warn_user
 
 # Results of `golem fit` and `golem compare`, possibly written into the folder of the data.
@@ -251,15 +250,12 @@ def _chosen(file: TableFile, columns: Sequence[str] | None, drop: Sequence[str])
         columns = [name for name in file.names if name not in index]
         _warn_of_ignored_columns(file, [] if set(index) <= set(drop) else index)
     if isinstance(file, CsvFile) and (numbers := file.form.doubtful):
-        said = Text(
+        said = (
             f"{source_name(file.path)}: The first line is used as the names of the columns, although it contains the "
-            f"number{'s' * (len(numbers) > 1)} {quoted(numbers)}. If it is a row of data, use ",
-            Set("header", False),
-            ". Otherwise use ",
-            Set("header", True),
-            " to avoid this warning.",
+            f"number{'s' * (len(numbers) > 1)} {quoted(numbers)}."
         )
-        warn_user(said, DataWarning)
+        use = "{said} If it is a row of data, use {header=False}. Otherwise use {header=True} to avoid this warning."
+        warn_user(Text.of(use, said=said), DataWarning)
     names = [name for name in columns if name not in drop]
     if not names:
         raise ValueError(f"All columns are dropped: {quoted(file.names)}. Keep at least two.")
@@ -291,13 +287,11 @@ def _require_agreement(
     """Raise a ValueError if a file does not have the columns of the first file."""
     if file.made_up_names != first.made_up_names:
         has, lacks = (first, file) if file.made_up_names else (file, first)
-        raise ProblemError(
-            f"{source_name(has.path)} seems to have a header line, {source_name(lacks.path)} does not. Say "
-            "whether the files have one: ",
-            Set("header", True),
-            " or ",
-            Set("header", False),
-            ".",
+        raise ProblemError.of(
+            "{with_header} seems to have a header line, {without} does not. Say whether the files have one: "
+            "{header=True} or {header=False}.",
+            with_header=source_name(has.path),
+            without=source_name(lacks.path),
         )
     present, known = set(file.names), {*names, *drop, *_saved_index(file)}
     missing = [name for name in names if name not in present]

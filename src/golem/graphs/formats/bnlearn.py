@@ -8,7 +8,6 @@ from golem.graphs.dag import is_dag
 from golem.graphs.named_graph import NamedGraph
 from golem.runtime.messages import quoted
 from golem.runtime.problems import ProblemError
-from golem.runtime.remedies import Set
 
 BEGINS = r'(?:\[[^\[\]|"]+(?:\|[^\[\]|"]*)?\]\s*)+\Z'
 _NODE = re.compile(r"\[([^\[\]|]+)(?:\|([^\[\]|]*))?\]")
@@ -22,8 +21,8 @@ def write_bnlearn(graph: NamedGraph) -> str:
             f"{quoted(bad)}."
         )
     if not is_dag(graph.adjacency):
-        raise ProblemError(
-            "A model string of bnlearn is a DAG. Export without ", Set("cpdag", True), ", or use dagitty or pcalg."
+        raise ProblemError.of(
+            "A model string of bnlearn is a DAG. Export without {cpdag=True}, or use dagitty or pcalg."
         )
     parents: dict[str, list[str]] = {name: [] for name in graph.names}
     for source, target, _ in graph.edge_list():

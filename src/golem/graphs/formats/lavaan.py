@@ -10,8 +10,7 @@ import re
 
 from golem.graphs.named_graph import NamedGraph
 from golem.runtime.messages import quoted
-from golem.runtime.problems import ProblemError
-from golem.runtime.remedies import Set
+from golem.runtime.problems import ProblemError, Set
 
 BEGINS = r'[^\n,;\t"~]*~'
 _R_NAME = re.compile(r"[A-Za-z.][A-Za-z0-9._]*")

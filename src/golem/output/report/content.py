@@ -20,8 +20,8 @@ from golem.output.document import Edge
 from golem.output.environment_document import note_on_weights
 from golem.output.layout import causal_order, tiered_layout
 from golem.output.report.command import fit_words
+from golem.runtime.dialects import SHELL
 from golem.runtime.problems import told
-from golem.runtime.remedies import SHELL
 from golem.runtime.types import BoolMatrix, Indices, Matrix
 
 # A drawing of a larger graph is illegible: the page opens with the matrix and a neighbourhood instead.

@@ -1,12 +1,11 @@
-"""What a user can do about a problem, and how that is written: in pandas and other libraries, for files, in a shell."""
+"""How remedies are written: as code for pandas and other libraries, as parameters for files, as options in a shell."""
 
 from __future__ import annotations
 
 import re
 import shlex
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 from golem.runtime.messages import shown, typed_names
 
@@ -21,121 +20,14 @@ OPTIONS = frozenset(
 _OTHER_NAMES = {"random_state": "seed", "score_function": "score"}
 
 
-class Remedy(Protocol):
-    """A part of a message that each dialect writes in its own way."""
-
-    def written(self, dialect: Dialect) -> str:
-        """Return the words of a dialect."""
-
-
-@dataclass(frozen=True)
-class Drop:
-    """Drop columns."""
-
-    columns: Sequence[str]
-
-    def written(self, dialect: Dialect) -> str:
-        """Return the words of a dialect."""
-        return dialect.drop(list(self.columns))
-
-
-@dataclass(frozen=True)
-class Declare:
-    """Turn columns into categories."""
-
-    columns: Sequence[str]
-
-    def written(self, dialect: Dialect) -> str:
-        """Return the words of a dialect."""
-        return dialect.declare(list(self.columns))
-
-
-@dataclass(frozen=True)
-class MarkMissing:
-    """Turn values of columns into missing ones; `codes` has pairs of a column and a value, a number or a text."""
-
-    codes: Sequence[tuple[str, str]]
-
-    def written(self, dialect: Dialect) -> str:
-        """Return the words of a dialect."""
-        own: dict[str, list[str]] = {}
-        for name, code in self.codes:
-            own.setdefault(name, []).append(code)
-        return dialect.mark_missing(own)
-
-
-@dataclass(frozen=True)
-class Set:
-    """Set a parameter; dots stand for any value, or for any texts in a list.
-
-    For a table in memory, `in_memory` is written instead, if only functions that read files have the parameter.
-    """
-
-    name: str
-    value: Any = ...
-    in_memory: str = ""
-
-    def written(self, dialect: Dialect) -> str:
-        """Return the words of a dialect."""
-        return dialect.set(self.name, self.value, self.in_memory)
-
-
-@dataclass(frozen=True)
-class Parameter:
-    """The name of a parameter."""
-
-    name: str
-
-    def written(self, dialect: Dialect) -> str:
-        """Return the words of a dialect."""
-        return dialect.parameter(self.name)
-
-
-@dataclass(frozen=True)
-class Treat:
-    """Choose a treatment of missing values, and drop columns for it."""
-
-    missing: str
-    drop: Sequence[str] = ()
-
-    def written(self, dialect: Dialect) -> str:
-        """Return the words of a dialect."""
-        return dialect.treat(self.missing, list(self.drop))
-
-
-@dataclass(frozen=True)
-class KeepOne:
-    """Keep one of so many copies of each row; by default, one of all."""
-
-    copies: int | None = None
-
-    def written(self, dialect: Dialect) -> str:
-        """Return the words of a dialect."""
-        return dialect.keep_one(self.copies)
-
-
-class Bare(str):
-    """A value of a parameter that is written without quotes, such as N or a rounded number."""
-
-    __slots__ = ()
-
-    def __repr__(self) -> str:
-        return str(self)
-
-
-# Only functions that read files can choose the columns to drop, and a report of a table in memory needs its rows.
-DROP_DEPENDENT = Set("drop_dependent", True, "golem.fit_file(..., drop_dependent=True)")
-SCATTER_PLOTS = Set("scatter", True, "model.report('report.html', rows=X)")
-
-
 class Dialect:
     """How remedies are written for a DataFrame X of pandas; other dialects differ in some of them.
 
     Examples
     --------
-    >>> Drop(["age", "sex"]).written(PANDAS), Drop(["age", "sex"]).written(SHELL)
+    >>> PANDAS.drop(["age", "sex"]), SHELL.drop(["age", "sex"])
     ("X.drop(columns=['age', 'sex'])", '--drop age,sex')
-    >>> MarkMissing([("age", "-9"), ("sex", "unknown")]).written(PANDAS)
+    >>> PANDAS.mark_missing({"age": ["-9"], "sex": ["unknown"]})
     "X.replace({'age': {-9: np.nan}, 'sex': {'unknown': np.nan}})"
     """
 
