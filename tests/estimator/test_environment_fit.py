@@ -10,12 +10,12 @@ from golem import Golem, Knowledge, Moments
 from golem.data.coded_tables import CodedTable
 from golem.data.environments import Environments
 from golem.graphs.dag import is_dag
-from golem.score.sparsity import L0
-from golem.search.local.environment_score import (
+from golem.score.environment_score import (
     environment_score,
     environment_standard_errors,
     regress_environments,
 )
+from golem.score.sparsity import L0
 from golem.simulate import random_sem, simulate_environments
 from golem.solvers import Status
 

@@ -18,8 +18,8 @@ from golem.estimator.learned_graph import MATRICES, has_categories
 from golem.estimator.name_order import NameOrder
 from golem.estimator.settings import is_counted
 from golem.runtime.types import BoolMatrix, Matrix
+from golem.score.node_scores import Counts
 from golem.score.solution import Status
-from golem.search.local.local_scores import Counts
 
 # With more columns a second search takes too long.
 LARGEST = 200

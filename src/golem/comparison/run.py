@@ -53,9 +53,9 @@ from golem.runtime.option_words import names_remedies
 from golem.runtime.progress import ProgressDisplay
 from golem.runtime.types import BoolMatrix, Matrix
 from golem.runtime.version import __version__
+from golem.score.node_scores import Counts, GaussianBlocks
 from golem.score.objective import graph_bic, graph_scores
 from golem.score.regression import residual_variances
-from golem.search.local.local_scores import Counts, GaussianBlocks
 
 TIME_LIMIT = 120.0
 

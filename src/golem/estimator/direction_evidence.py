@@ -27,10 +27,10 @@ from golem.estimator.settings import is_counted
 from golem.graphs.edges import Edges
 from golem.runtime.messages import counted, quoted
 from golem.runtime.types import Array, BoolVector, Matrix, Vector
+from golem.score.environment_score import environment_score
+from golem.score.node_scores import GaussianBlocks, node_penalty
 from golem.score.regression import Regressions, family_variances, regress_edges
 from golem.score.sparsity import L0
-from golem.search.local.environment_score import environment_score
-from golem.search.local.local_scores import GaussianBlocks, node_penalty
 
 if TYPE_CHECKING:
     from golem.estimator.golem import Golem

@@ -22,11 +22,11 @@ from golem.gradient.adam import Adam
 from golem.gradient.lbfgs import LBFGS
 from golem.graphs.edges import Edges
 from golem.runtime.types import BoolMatrix, Vector
+from golem.score.environment_score import environment_score, regress_environments
+from golem.score.node_scores import GaussianBlocks
 from golem.score.regression import Regressions, regressions
 from golem.score.solution import Solution
 from golem.score.sparsity import L0
-from golem.search.local.environment_score import environment_score, regress_environments
-from golem.search.local.local_scores import GaussianBlocks
 from golem.search.local.local_search import LocalResult
 from golem.search.solver import Order
 

@@ -8,9 +8,9 @@ from golem.estimator.golem import Golem
 from golem.estimator.learned_graph import LearnedGraph, has_categories
 from golem.graphs.graph_document import EnvironmentRecord, GraphDocument
 from golem.runtime.types import Vector
+from golem.score.environment_score import environment_standard_errors
 from golem.score.incomplete import edge_rows
 from golem.score.regression import Regressions, regress_edges, standard_errors
-from golem.search.local.environment_score import environment_standard_errors
 
 # Columns whose means shift most, per environment.
 _MOST_SHIFTS = 5

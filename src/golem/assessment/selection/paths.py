@@ -19,10 +19,10 @@ from golem.estimator.golem import Golem
 from golem.estimator.settings import is_counted
 from golem.runtime.types import BoolMatrix, Matrix
 from golem.score.likelihood import GaussianTied
+from golem.score.node_scores import total_cost
 from golem.score.noise_choice import NoiseScores
 from golem.score.regression import regressions
 from golem.score.sparsity import L0
-from golem.search.local.local_scores import total_cost
 
 # The default path starts at the penalty of AIC and ends at this multiple of the penalty of "mbic".
 _LEAST_PENALTY, _MOST_PENALTY = 2.0, 2.0

@@ -18,9 +18,9 @@ import numpy as np
 from golem.data.environments import Environments, Intercepts, Intervention
 from golem.data.moments import Moments
 from golem.runtime.types import Indices, Matrix, Vector
+from golem.score.node_scores import GaussianBlocks, gaussian_blocks
 from golem.score.regression import Regressions, regress_edges, standard_errors
 from golem.score.sparsity import L0
-from golem.search.local.local_scores import GaussianBlocks, gaussian_blocks
 
 
 def environment_score(
