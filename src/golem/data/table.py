@@ -209,6 +209,11 @@ class Table:
         """Return the same table with some of the variables, by number."""
         return replace(self, parts=tuple(part.selected(variables) for part in self.parts))
 
+    def with_moments(self, moments: Iterable[Moments]) -> Table:
+        """Return a table with other moments of each part, and without rows."""
+        pairs = zip(self.parts, moments, strict=True)
+        return replace(self, parts=tuple(Part(part.label, own, part.targets) for part, own in pairs))
+
     def __add__(self, other: Table) -> Table:
         """Return the moments of the rows of both; environments with the same label must have equal targets."""
         mine, others = self.named_targets, other.named_targets

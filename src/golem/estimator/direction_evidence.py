@@ -201,7 +201,8 @@ def experiments_of(model: Golem, rows: RowSource) -> Experiments | None:
     complete = [table[~np.isnan(table).any(axis=1)] for table in tables]
     # Rows of a bootstrap resample are worth fewer independent ones. After EM, incomplete rows count too.
     worth = 1.0
-    for moments, table, own in zip(environments.moments, tables, complete, strict=True):
+    for part, table, own in zip(environments.parts, tables, complete, strict=True):
+        moments = part.moments
         known, given = (moments.n, own) if moments.patterns is None else (moments.patterns.counts.sum(), table)
         worth = min(worth, float(known) / max(len(given), 1))
     return Experiments(complete, environments.targets, model.intervention, model.intercepts == "shared", worth)

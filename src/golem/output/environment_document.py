@@ -29,13 +29,14 @@ def environment_records(model: Golem) -> list[EnvironmentRecord] | None:
     if found is None:
         return None
     records = []
-    for label, moments, targets, shifts in zip(found.labels, found.moments, found.targets, found.shifts(), strict=True):
+    for part, shifts in zip(found.parts, found.shifts(), strict=True):
+        targets = part.targets
         largest = np.argsort(-np.abs(shifts), kind="stable")[:_MOST_SHIFTS].tolist()
         listed = [*targets, *(j for j in largest if j not in targets and abs(shifts[j]) >= _LEAST_SHIFT)]
         records.append(
             EnvironmentRecord(
-                label=label,
-                rows=moments.n,
+                label=part.label,
+                rows=part.moments.n,
                 targets=[found.names[j] for j in targets],
                 shifts={found.names[j]: float(shifts[j]) for j in listed} if len(found.labels) > 1 else {},
             )
