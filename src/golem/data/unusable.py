@@ -266,9 +266,9 @@ def _about_experiments(found: Sequence[Unusable], binary: Sequence[str]) -> str:
     if not any(column.determined_by and {column.name, *column.determined_by} <= set(binary) for column in found):
         return ""
     return Text.of(
-        "If {names} (0 or 1) mark experiments, such as treatments, they are not variables: write the experiment of each "
-        "row into one column, and use {environment='experiment'} {targets='targets.json'} (docs/interventions.md shows "
-        "how).",
+        "If {names} (0 or 1) mark experiments, such as treatments, they are not variables: write the experiment of "
+        "each row into one column, and use {environment='experiment'} {targets='targets.json'} "
+        "(docs/interventions.md shows how).",
         names=quoted(binary, 3),
     )
 

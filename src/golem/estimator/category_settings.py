@@ -19,7 +19,7 @@ from golem.runtime.arrays import to_numpy
 from golem.runtime.messages import counted, quoted
 from golem.runtime.problems import Declare, Drop, Parameter, ProblemError, Remedy, Set, Text
 from golem.runtime.user_warnings import warn_user
-from golem.search.local.score_choice import choose_category_score
+from golem.score.category_score import choose_category_score
 from golem.search.solver import Order
 
 if TYPE_CHECKING:
