@@ -30,6 +30,10 @@ import torch
 import golem
 from golem import Golem, Moments
 from golem.estimator import fit_stacked
+from golem.gradient import adam as adam_module
+from golem.gradient.adam import Adam
+from golem.gradient.replayed_adam import pays_to_replay
+from golem.gradient.rounding import round_to_dag
 from golem.runtime.devices import Placement
 from golem.runtime.gpu import LARGE, warm_inverse
 from golem.runtime.gpu.accelerated import Accelerated, accelerated_functions
@@ -38,10 +42,6 @@ from golem.runtime.linear_algebra import logabsdet_and_inverse_transpose
 from golem.score.likelihood import GaussianEV
 from golem.score.objective import Objective
 from golem.simulate import simulate
-from golem.solvers import Adam
-from golem.solvers import adam as adam_module
-from golem.solvers.replayed_adam import pays_to_replay
-from golem.solvers.rounding import round_to_dag
 
 
 def draw(d: int, n: int, seed: int, device: str) -> tuple[set[tuple[int, int]], torch.Tensor]:

@@ -45,7 +45,10 @@ from gies_variants import GIES
 from golem import Golem
 from golem.comparison.registry import prepare
 from golem.data.datasets import load_sachs
-from golem.experiments.interventions import (
+from golem.metrics import shd
+from golem.runtime.version import __version__
+from golem.simulate import random_sem, simulate_environments, single_targets
+from golem_experiments.interventions import (
     CHANGES,
     DCDI_BOUNDS,
     DCDI_ROWS,
@@ -55,10 +58,7 @@ from golem.experiments.interventions import (
     fit,
     interventional_cpdag,
 )
-from golem.experiments.learners import build
-from golem.metrics import shd
-from golem.runtime.version import __version__
-from golem.simulate import random_sem, simulate_environments, single_targets
+from golem_experiments.learners import build
 from parallel_tasks import Row, add_options, make_tasks, print_comparison, run_tasks, serve_tasks, timed
 
 

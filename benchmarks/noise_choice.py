@@ -31,12 +31,12 @@ import golem
 from golem import Golem, LinearSEM, Moments, metrics
 from golem.estimator.stacked_fits import fit_stacked
 from golem.score.likelihood import GaussianTied
+from golem.score.noise_choice import NoiseScores
 from golem.score.sparsity import L0
+from golem.search.free.free_order import Prior, find_order
+from golem.search.order_problem import OrderProblem
 from golem.simulate import Simulation, random_dag, simulate
 from golem.solvers import Order
-from golem.solvers.order.free.free_order import Prior, find_order
-from golem.solvers.order.noise_choice import NoiseScores
-from golem.solvers.order.order_problem import OrderProblem
 from order_accuracy import GRAPHS, flopsearch
 
 ORDER = {"order": Golem(shape="off"), "order-ev": Golem("ev"), "order-nv": Golem("nv", shape="off")}

@@ -28,9 +28,9 @@ import numpy as np
 
 import golem
 from golem import metrics
-from golem.experiments.learners import learn, learn_batch
-from golem.experiments.network_files import read_network
 from golem.simulate import Simulation, simulate
+from golem_experiments.learners import learn, learn_batch
+from golem_experiments.network_files import read_network
 from order_accuracy import flopsearch
 
 SEEDS = range(1000, 1012)

@@ -33,7 +33,7 @@ MODULES = {
     "golem.estimator": "Several fits at once",
     "golem.score": "Terms of the score",
     "golem.solvers": "Solvers and solutions",
-    "golem.experiments": "The paper's experiments",
+    "golem_experiments": "The paper's experiments",
 }
 # On many disks, names of files that differ only in their case are the same.
 FILE_NAMES = {"golem.diagnostics.survival": "golem.diagnostics.survival-function"}

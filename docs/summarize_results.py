@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from golem.experiments import EXPERIMENTS, load
-from golem.experiments.analysis.description import what_was_run
-from golem.experiments.analysis.outputs import judge
-from golem.experiments.analysis.tables import read_csv
+from golem_experiments import EXPERIMENTS, load
+from golem_experiments.analysis.description import what_was_run
+from golem_experiments.analysis.outputs import judge
+from golem_experiments.analysis.tables import read_csv
 
 RESULTS = Path(__file__).parent / "results"
 TITLE = """# Results

@@ -8,7 +8,7 @@ from pathlib import Path
 
 SOURCE = Path(__file__).parents[1] / "src" / "golem"
 # The two ends of a pipe between golem and its own child process, and the errors of numba's own cache.
-OWN_PICKLES = {"comparison/method_process.py", "comparison/worker.py", "solvers/order/numba_compiler.py"}
+OWN_PICKLES = {"comparison/method_process.py", "comparison/worker.py", "search/numba_compiler.py"}
 UNPICKLERS = {"pickle", "cPickle", "dill", "cloudpickle", "shelve", "marshal"}
 NETWORK = {"urllib.request", "http", "requests", "httpx", "aiohttp", "ftplib", "smtplib", "ssl", "webbrowser"}
 

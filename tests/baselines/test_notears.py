@@ -13,13 +13,13 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from golem import DataWarning, Knowledge, Moments
 from golem.baselines.notears import Notears
+from golem.gradient.augmented_lagrangian import _Multiplied
 from golem.graphs.dag import cpdag, is_dag
 from golem.score.acyclicity import Expm
 from golem.score.likelihood import LeastSquares
 from golem.score.objective import Objective
 from golem.simulate import simulate
 from golem.solvers import LBFGS, AugmentedLagrangian, Status
-from golem.solvers.augmented_lagrangian import _Multiplied
 
 ORACLE = Path(__file__).parents[1] / "oracles" / "notears.npz"
 

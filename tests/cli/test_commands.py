@@ -458,15 +458,15 @@ def hear_interrupts():
 # Ctrl-C in the middle of the solve, however busy the machine is.
 _INTERRUPTED = """
 import os, signal
-import golem.solvers.adam
+import golem.gradient.adam
 from golem.cli import main
-plain, calls = golem.solvers.adam.minus_ratio, []
+plain, calls = golem.gradient.adam.minus_ratio, []
 def counted(*arguments):
     calls.append(1)
     if len(calls) == 50:
         os.kill(os.getpid(), signal.SIGINT)
     return plain(*arguments)
-golem.solvers.adam.minus_ratio = counted
+golem.gradient.adam.minus_ratio = counted
 main()
 """
 

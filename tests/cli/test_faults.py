@@ -134,7 +134,7 @@ def add_labels(folder):
 def test_the_same_command_continues_after_sigterm_with_the_same_result(table):
     options = ("fit", "data.csv", "-q", "--solver=adam", "--noise=nv", "--max-iter=200", "--no-diagnose")
     checkpointed = (*options, "--checkpoint=run.npz")
-    program = slowly(table, "golem.solvers.adam.minus_ratio", 0.01, *checkpointed)
+    program = slowly(table, "golem.gradient.adam.minus_ratio", 0.01, *checkpointed)
     time.sleep(1.5)  # the state is copied every second
     program.process.send_signal(signal.SIGTERM)
     error = program.end(expect=128 + signal.SIGTERM)
@@ -154,7 +154,7 @@ def test_the_same_command_continues_after_sigterm_with_the_same_result(table):
         pytest.param(
             *("golem.workflow.fit.choose", ["--select", "bic"], "Nothing was written."), marks=pytest.mark.slow
         ),
-        ("golem.solvers.order.tied_order.robust_variance_order", [], "The best graph so far is saved in out."),
+        ("golem.search.tied_order.robust_variance_order", [], "The best graph so far is saved in out."),
         pytest.param(
             *("golem.workflow.steps.bootstrap", ["--bootstrap", "5"], "The graph and 0 replicates are saved in out."),
             marks=pytest.mark.slow,

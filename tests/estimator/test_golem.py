@@ -544,7 +544,7 @@ def test_a_start_outside_the_domain_of_logdet_is_refused(drawn):
 
 
 def test_equal_variances_can_be_interrupted(drawn, monkeypatch):
-    from golem.solvers.order.equal import reversal_kernels
+    from golem.search.equal import reversal_kernels
 
     def interrupted(*arguments):
         raise KeyboardInterrupt
@@ -566,7 +566,7 @@ def test_kernels_on_tensors_give_the_graph_of_numpy(seed):
     """The kernels that a GPU runs, on CPU tensors."""
     torch = pytest.importorskip("torch")
     from golem.score.sparsity import L0
-    from golem.solvers.order.equal.equal_variances import fit_equal_variances
+    from golem.search.equal.equal_variances import fit_equal_variances
 
     drawn = simulate((12, 40, 90, 150)[seed % 4], 500, ("ER1", "ER2", "ER4", "SF4")[seed // 5], random_state=seed)
     moments = Moments.from_rows(drawn.data)

@@ -18,8 +18,8 @@ import golem
 from fuzz import corpus
 from fuzz.packages import not_tried
 from fuzz.run import DAMAGED, run_kinds, say
-from golem.experiments.engine.provenance import processor
 from golem.runtime.machine import available_cores
+from golem_experiments.engine.provenance import processor
 
 
 def main() -> None:

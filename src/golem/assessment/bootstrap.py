@@ -47,7 +47,7 @@ from golem.runtime.option_words import names_remedies
 from golem.runtime.progress import Counter
 from golem.runtime.threads import interruptible_map
 from golem.runtime.user_warnings import warn_user
-from golem.solvers import Status
+from golem.score.solution import Status
 
 # A resample that cannot be fitted, for example because a rare value is missing, is drawn again up to this often.
 _MOST_DRAWS = 10

@@ -13,12 +13,12 @@ from golem.data.checks import require_learnable
 from golem.data.inputs import TableEstimator, numpy_rows, read_data, read_knowledge
 from golem.data.knowledge import Knowledge, NamedKnowledge
 from golem.data.moments import Moments
+from golem.gradient.rounding import with_required
 from golem.graphs.dag import cpdag
 from golem.model.linear_sem import LinearSEM
 from golem.runtime.option_words import names_remedies
 from golem.runtime.types import BoolMatrix, Matrix
 from golem.score.regression import residual_variances
-from golem.solvers.rounding import with_required
 
 
 @dataclass(eq=False, repr=False)

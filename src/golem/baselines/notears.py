@@ -10,12 +10,13 @@ from sklearn.exceptions import ConvergenceWarning
 from golem.baselines.base import Baseline
 from golem.data.knowledge import Knowledge
 from golem.data.moments import Moments
+from golem.gradient.augmented_lagrangian import AugmentedLagrangian
+from golem.gradient.rounding import round_to_dag
 from golem.runtime.types import Matrix
 from golem.runtime.user_warnings import warn_user
 from golem.score.likelihood import LeastSquares
 from golem.score.objective import Objective
-from golem.solvers import AugmentedLagrangian, Callback
-from golem.solvers.rounding import round_to_dag
+from golem.score.solution import Callback
 
 
 @dataclass(eq=False, repr=False)

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from golem.solvers.order.jit import allocating_entry, entry
+from golem.search.jit import allocating_entry, entry
 
 Array = Any
 

@@ -20,8 +20,8 @@ from golem.runtime.lazy_modules import skip_slow_imports
 from golem.runtime.messages import counted
 
 if TYPE_CHECKING:
-    from golem.experiments import Experiment, Summary
-    from golem.experiments.analysis.outputs import Published
+    from golem_experiments import Experiment, Summary
+    from golem_experiments.analysis.outputs import Published
 
 # Seconds per task. In a quick run, slower methods are left out so that it stays quick.
 _FULL_LIMIT, _QUICK_LIMIT = 3600.0, 60.0
@@ -119,10 +119,10 @@ def experiment(
     run of the paper's recipe or after its time limit. Concurrent runs share the work.
     """
     skip_slow_imports()
-    from golem.experiments import EXPERIMENTS, Grid, Options, load, run
-    from golem.experiments.analysis.outputs import publish, republish
-    from golem.experiments.analysis.tables import restore_store
-    from golem.experiments.engine.store import Store
+    from golem_experiments import EXPERIMENTS, Grid, Options, load, run
+    from golem_experiments.analysis.outputs import publish, republish
+    from golem_experiments.analysis.tables import restore_store
+    from golem_experiments.engine.store import Store
 
     if name is None or list_all:
         for known in EXPERIMENTS:
@@ -165,7 +165,7 @@ def experiment(
 
 def _executor(executor: str, scheduler: str | None, workers: int | None) -> Any:
     """Return the executor that the options describe."""
-    from golem.experiments.engine.executors import Dask, Local
+    from golem_experiments.engine.executors import Dask, Local
 
     if executor == "local":
         if scheduler is not None:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from rich.progress import ProgressColumn
 
     from golem.comparison.result import Step
-    from golem.experiments.engine.runner import RunProgress
+    from golem_experiments.engine.runner import RunProgress
 
 _LOG_EVERY = 60.0
 _COMPILING = "compiling (only once, up to half a minute)"

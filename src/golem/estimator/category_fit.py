@@ -21,20 +21,23 @@ from golem.estimator.learned_graph import LearnedGraph
 from golem.estimator.local_fit import run_local
 from golem.estimator.name_order import NameOrder, name_order
 from golem.estimator.settings import edge_penalty
+from golem.gradient.adam import Adam
+from golem.gradient.lbfgs import LBFGS
 from golem.graphs.edges import Edges
 from golem.runtime.types import Indices, Matrix, Vector
 from golem.score.block_regression import BlockRegression, regress_block
-from golem.score.regression import Regressions
-from golem.score.sparsity import L0
-from golem.solvers import LBFGS, Adam, Order, Solution
-from golem.solvers.order.local.local_scores import (
+from golem.score.node_scores import (
     Counts,
     GaussianBlocks,
     gaussian_blocks,
     loss_per_edge,
     total_cost,
 )
-from golem.solvers.order.local.local_search import LocalResult
+from golem.score.regression import Regressions
+from golem.score.solution import Solution
+from golem.score.sparsity import L0
+from golem.search.local.local_search import LocalResult
+from golem.search.solver import Order
 
 if TYPE_CHECKING:
     from golem.estimator.golem import Golem

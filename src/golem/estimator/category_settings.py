@@ -13,12 +13,14 @@ from golem.data.moments import Moments
 from golem.data.variables import FEW_VALUES, Coding, number_levels
 from golem.estimator.direction_evidence import RowSource
 from golem.estimator.settings import OF_GRADIENTS
+from golem.gradient.adam import Adam
+from golem.gradient.lbfgs import LBFGS
 from golem.runtime.arrays import to_numpy
 from golem.runtime.messages import counted, quoted, shown
 from golem.runtime.option_words import as_categories, dropping
 from golem.runtime.user_warnings import warn_user
-from golem.solvers import LBFGS, Adam, Order
-from golem.solvers.order.local.score_choice import choose_category_score
+from golem.score.category_score import choose_category_score
+from golem.search.solver import Order
 
 if TYPE_CHECKING:
     from golem.estimator.golem import Golem

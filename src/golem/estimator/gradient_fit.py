@@ -15,13 +15,15 @@ from golem.estimator.settings import (
     plain_number,
     start_matrix,
 )
+from golem.gradient.adam import Adam
+from golem.gradient.lbfgs import LBFGS
+from golem.gradient.likelihood_ratio import ChosenEdges, choose_edges
+from golem.gradient.paper_recipe import NOISE_MODELS, NoiseModel, PaperRecipe
+from golem.gradient.rounding import Rounded, round_to_dag, with_required
 from golem.runtime.types import Array, Matrix
 from golem.score.objective import PAPER_PENALTIES
 from golem.score.regression import Regressions, weighted_edges
-from golem.solvers import LBFGS, Adam, Solution
-from golem.solvers.likelihood_ratio import ChosenEdges, choose_edges
-from golem.solvers.paper_recipe import NOISE_MODELS, NoiseModel, PaperRecipe
-from golem.solvers.rounding import Rounded, round_to_dag, with_required
+from golem.score.solution import Solution
 
 if TYPE_CHECKING:
     from golem.estimator.golem import Golem

@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from golem.estimator.name_order import NameOrder
+from golem.score.node_scores import Counts, GaussianBlocks
 from golem.score.regression import Regressions
-from golem.solvers import Order, Progress, Solution, Status, TracePoint
-from golem.solvers.order.local.local_scores import Counts, GaussianBlocks
-from golem.solvers.order.local.local_search import LocalResult, search_local
+from golem.score.solution import Progress, Solution, Status, TracePoint
+from golem.search.local.local_search import LocalResult, search_local
+from golem.search.solver import Order
 
 if TYPE_CHECKING:
     from golem.estimator.golem import Golem

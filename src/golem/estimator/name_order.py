@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from golem.score.regression import Regressions
-from golem.solvers import Solution
-from golem.solvers.order.solver import as_order
+from golem.score.solution import Solution
+from golem.search.solver import as_order
 
 
 class NameOrder:

@@ -13,11 +13,14 @@ from golem.data.moments import Moments
 from golem.data.unusable import Unusable, unusable_error
 from golem.estimator.name_order import name_order
 from golem.estimator.settings import placement_for
+from golem.gradient.adam import Adam
+from golem.gradient.lbfgs import LBFGS
+from golem.gradient.paper_recipe import NoiseModel
 from golem.score.likelihood import GaussianEV
 from golem.score.regression import Regressions
-from golem.solvers import LBFGS, Adam, Order, Solution
-from golem.solvers.order.equal.variance_order import SingularCovarianceError
-from golem.solvers.paper_recipe import NoiseModel
+from golem.score.solution import Solution
+from golem.search.equal.variance_order import SingularCovarianceError
+from golem.search.solver import Order
 
 if TYPE_CHECKING:
     from golem.estimator.golem import Golem

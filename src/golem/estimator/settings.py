@@ -11,17 +11,19 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from golem.data.inputs import require_shape
+from golem.gradient.adam import Adam
+from golem.gradient.lbfgs import LBFGS
 from golem.runtime.devices import Placement, gpu_is_there
 from golem.runtime.messages import shown
 from golem.runtime.types import Matrix
 from golem.score.acyclicity import Acyclicity, Expm, LogDet, Polynomial
 from golem.score.sparsity import L0
-from golem.solvers import LBFGS, Adam, Order
+from golem.search.solver import Order
 
 if TYPE_CHECKING:
     from golem.estimator.golem import Golem
 
-# `NOISE_MODELS` of `golem.solvers.paper_recipe` has the words for noise models.
+# `NOISE_MODELS` of `golem.gradient.paper_recipe` has the words for noise models.
 SOLVERS: dict[str, Order | Adam | LBFGS] = {"order": Order(), "adam": Adam(), "lbfgs": LBFGS()}
 ACYCLICITIES: dict[str, Acyclicity] = {"expm": Expm(), "polynomial": Polynomial(), "logdet": LogDet()}
 STARTS = ("zeros", "ev")

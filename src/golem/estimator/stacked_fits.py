@@ -16,10 +16,10 @@ from golem.estimator.environment_fit import require_observational
 from golem.estimator.golem import Golem
 from golem.estimator.gradient_fit import penalized, recipe_of
 from golem.estimator.settings import checkpoint_path, start_matrix
+from golem.gradient.adam import Adam
+from golem.gradient.paper_recipe import NOISE_MODELS
 from golem.runtime.types import Matrix
 from golem.runtime.user_warnings import warn_user
-from golem.solvers import Adam
-from golem.solvers.paper_recipe import NOISE_MODELS
 
 
 def fit_stacked(

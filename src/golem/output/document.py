@@ -19,6 +19,7 @@ from golem.data.table_summary import TableSummary
 from golem.estimator.golem import Golem
 from golem.estimator.learned_graph import LearnedGraph, has_categories
 from golem.estimator.settings import is_counted
+from golem.gradient.paper_recipe import NOISE_MODELS
 from golem.graphs.graph_document import (
     BootstrapRecord,
     CandidateRecord,
@@ -47,8 +48,7 @@ from golem.runtime.types import BoolVector
 from golem.runtime.version import __version__
 from golem.score.objective import graph_bic
 from golem.score.regression import Regressions, weighted_edges
-from golem.solvers import Status, TracePoint
-from golem.solvers.paper_recipe import NOISE_MODELS
+from golem.score.solution import Status, TracePoint
 
 # Points of the trace in graph.json.
 _MOST_POINTS = 200

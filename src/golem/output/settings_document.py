@@ -12,13 +12,15 @@ import numpy as np
 
 from golem.data.knowledge import Knowledge, NamedKnowledge
 from golem.estimator.golem import Golem
+from golem.gradient.adam import Adam
+from golem.gradient.lbfgs import LBFGS
 from golem.runtime.devices import Placement
 from golem.runtime.messages import quoted
 from golem.runtime.names import column_names
 from golem.runtime.version import __version__
 from golem.score.acyclicity import Expm, LogDet, Polynomial
 from golem.score.sparsity import L0
-from golem.solvers import LBFGS, Adam, Order
+from golem.search.solver import Order
 
 # Types that a settings document may contain.
 _TYPES: dict[str, Any] = {kind.__name__: kind for kind in (Order, Adam, LBFGS, Expm, Polynomial, LogDet, L0, Placement)}

@@ -34,6 +34,7 @@ from golem.estimator.environment_fit import require_environment_settings, requir
 from golem.estimator.golem import Golem
 from golem.estimator.learned_graph import has_categories
 from golem.estimator.settings import checkpoint_path, is_counted
+from golem.gradient.certificate import Certificate
 from golem.graphs.graph_document import GraphDocument
 from golem.output.document import Supplement, describe
 from golem.output.notebook import model_html
@@ -43,7 +44,6 @@ from golem.runtime.files import require_writable
 from golem.runtime.messages import quoted
 from golem.runtime.parameters import suggests_parameters
 from golem.runtime.progress import ProgressDisplay
-from golem.solvers.certificate import Certificate
 from golem.workflow.inputs import naming, require_kept, title_of
 from golem.workflow.steps import SILENT, assess, choose, learn, rows_for_directions, was_interrupted, write
 

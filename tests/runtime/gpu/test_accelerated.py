@@ -20,7 +20,7 @@ def test_an_accelerated_descent_is_the_exact_one(rng, monkeypatch):
     objective = Objective(S.T @ S / 500, GaussianNV(), lambda_sparsity=2e-3, lambda_dag=5.0)
     exact = Adam(max_iter=60).solve(objective)
     accelerated = Accelerated()
-    monkeypatch.setattr("golem.solvers.adam.accelerated_functions", lambda B: accelerated)
+    monkeypatch.setattr("golem.gradient.adam.accelerated_functions", lambda B: accelerated)
     ours = Adam(max_iter=60, accelerate=True).solve(objective)
     np.testing.assert_allclose(ours.weights, exact.weights, atol=1e-7)
     assert accelerated.inverse.calls == 61

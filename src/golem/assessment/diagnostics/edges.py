@@ -13,16 +13,16 @@ from golem.directions.by_variance import rises_of_deviance
 from golem.directions.members import Family, components
 from golem.estimator.environment_fit import score_of
 from golem.estimator.learned_graph import has_categories
+from golem.gradient.certificate import Certificate, certify_objective
 from golem.graphs.dag import is_dag
 from golem.model.interventions import number_of
 from golem.runtime.types import BoolMatrix, Matrix, Vector
+from golem.score.edge_losses import edge_losses
 from golem.score.likelihood import GaussianEV
+from golem.score.node_scores import loss_per_edge, total_cost
 from golem.score.objective import PAPER_PENALTIES, Objective
 from golem.score.regression import regress_edges, regressions
 from golem.score.sparsity import L0
-from golem.solvers.certificate import Certificate, certify_objective
-from golem.solvers.edge_losses import edge_losses
-from golem.solvers.order.local.local_scores import loss_per_edge, total_cost
 
 if TYPE_CHECKING:
     from golem.estimator.golem import Golem

@@ -9,7 +9,7 @@ from golem.assessment.second_search import LARGEST, SecondSearch, links, second_
 from golem.estimator.golem import Golem
 from golem.estimator.settings import is_counted
 from golem.runtime.messages import counted, shortened
-from golem.solvers import Status
+from golem.score.solution import Status
 
 _MANY = 0.2
 
