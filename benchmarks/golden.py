@@ -5,7 +5,7 @@
 - compare: compare two such folders table by table; exit code 1 if anything differs
 - speed: `Golem(noise).fit(X)` on ER2 graphs with n = 1000, the version in `--old` and that on the path alternating in
   processes of their own. Processor seconds, since others may use the machine. The spread is the range between the
-  quartiles of the noisier version, relative to its median: a ratio within it says nothing, so run that size again.
+  quartiles of the noisier version, relative to its median. With a large spread, run that size again (`--sizes`).
 
     PYTHONPATH=src python benchmarks/golden.py write /tmp/new
     PYTHONPATH=src python benchmarks/golden.py compare tests/golden /tmp/new
@@ -182,9 +182,8 @@ def speed(options: argparse.Namespace) -> int:
 
     versions = {"old": str(options.old.resolve()), "new": str(options.new.resolve())}
     print(f"NumPy {np.__version__}, Python {platform.python_version()}, {os.cpu_count()} cores\n")
-    print(
-        "| call | d | old processor, s | new processor, s | new / old | spread | wall, new / old |\n|" + "---|" * 7, flush=True
-    )
+    headings = ("call", "d", "old processor, s", "new processor, s", "new / old", "spread", "wall, new / old")
+    print(f"| {' | '.join(headings)} |\n|" + "---|" * len(headings), flush=True)
 
     def line(call: str, d: int, program: str, arguments: list[str], rounds: int) -> None:
         times: dict[str, list[list[float]]] = {name: [] for name in versions}
