@@ -79,6 +79,8 @@ def _with_rows(table: Table, rows: Any) -> Table:
     """Return the environments of a table with their rows, a mapping from labels to rows or a function for it."""
     if rows is None:
         return table
+    if any(part.rows is not None for part in table.parts):
+        raise ValueError("X has rows of its own. Give rows only if X is Moments.")
 
     def of(label: str) -> RowSource:
         def read() -> Any:
