@@ -163,7 +163,7 @@ class Text(str):
         for text, field, form, conversion in string.Formatter().parse(template):
             parts.append(text)
             name, is_setting, value = (field or "").partition("=")
-            given = values.get(name, "")
+            given = values[name] if field and not value else ""
             if is_setting:
                 parts.append(Set(name, _literal(value) if value else given))
             elif isinstance(given, str | Remedy) and not conversion:

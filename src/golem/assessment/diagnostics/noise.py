@@ -11,9 +11,8 @@ from golem.assessment.diagnostics.finding import Finding, look_at
 from golem.assessment.p_values import holm
 from golem.data.moments import Moments
 from golem.directions.normality import normality_test, standardized_moments
-from golem.estimator.direction_evidence import uses_shape
 from golem.runtime.messages import quoted
-from golem.runtime.problems import Set, Text
+from golem.runtime.problems import Text
 from golem.runtime.types import BoolMatrix, Matrix, Vector
 from golem.score.likelihood import GaussianEV, GaussianTied
 from golem.score.regression import regressions
@@ -114,7 +113,7 @@ def find_equal_variances(model: Golem, residuals: Matrix | None) -> Finding:
         name,
         "warning" if test.factor >= _LARGE_FACTOR else "note",
         f"The directions depend on equal noise variances, but the variances differ ({numbers}).",
-        Text("Use ", Set("noise", "auto"), " or ", Set("noise", "nv"), "."),
+        Text.of("Use {noise='auto'} or {noise='nv'}."),
     )
 
 
@@ -169,9 +168,9 @@ def _use_of_shapes(model: Golem) -> list[str]:
     """Return how to use noise that is not normal for directions; nothing if it was tried and gave none."""
     if model.graph_.shape_note and not model.by_shape_.any():
         return []
-    how = Set("shape", "auto") if model.shape == "off" else Set("noise", "nv")
-    use = "" if uses_shape(model) else Text(": use ", how)
-    return [Text("The shape of such noise can decide directions", use, ".")]
+    use = Text.of(": use {shape='auto'}" if model.shape == "off" else ": use {noise='nv'}")
+    how = "" if model.settings.uses_shape else use
+    return [Text("The shape of such noise can decide directions", how, ".")]
 
 
 def _is_log_normal(column: Vector) -> bool:
