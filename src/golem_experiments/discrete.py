@@ -31,10 +31,9 @@ from golem_experiments.analysis.figures import Panels
 from golem_experiments.analysis.inference import is_lower, within
 from golem_experiments.analysis.tables import average, contrast, distinct, paired, where
 from golem_experiments.discrete_networks import DiscreteNetwork, read_bif
-from golem_experiments.experiment import Experiment, Table
+from golem_experiments.experiment import Experiment, Grid, Row, Table, Task
 from golem_experiments.learners import Learned, build, measurements, settings
 from golem_experiments.network_files import digest, network_file
-from golem_experiments.task import Grid, Row, Task
 
 NETWORKS = ("asia", "child", "insurance", "alarm", "hailfinder")
 SCORES = ("order-bdeu", "order-discrete-bic", "order-mixed")

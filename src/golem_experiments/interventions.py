@@ -35,9 +35,8 @@ from golem_experiments.analysis.comparisons import VISIBLE, time_ratio
 from golem_experiments.analysis.figures import Panels
 from golem_experiments.analysis.inference import Mean, within
 from golem_experiments.analysis.tables import average, contrast, done, paired, share, where
-from golem_experiments.experiment import Experiment, Table
+from golem_experiments.experiment import Experiment, Grid, Row, Table, Task
 from golem_experiments.learners import build, settings
-from golem_experiments.task import Grid, Row, Task
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -20,10 +20,9 @@ from golem_experiments.analysis.comparisons import means
 from golem_experiments.analysis.figures import Panels
 from golem_experiments.analysis.inference import is_lower, within
 from golem_experiments.analysis.tables import average, contrast, distinct, paired, where
-from golem_experiments.experiment import Table
+from golem_experiments.experiment import Grid, Row, Table, Task
 from golem_experiments.learners import Learned, is_paper_recipe, measurements
 from golem_experiments.network_files import digest, network_file, read_network
-from golem_experiments.task import Grid, Row, Task
 
 NETWORKS = ("ecoli70", "magic-niab", "magic-irri", "arth150")
 EQUAL = ("order-ev", "golem-ev", "notears-l1", "sort-regress-var")

@@ -22,9 +22,8 @@ from golem_experiments.analysis.claims import Finding, Judge, finished
 from golem_experiments.analysis.inference import Mean, within
 from golem_experiments.analysis.styles import EVIDENCE_STYLES
 from golem_experiments.analysis.tables import average, distinct, done, share, where
-from golem_experiments.experiment import Table
+from golem_experiments.experiment import Grid, Row, Table, Task
 from golem_experiments.learners import Learned, measurements
-from golem_experiments.task import Grid, Row, Task
 from golem_experiments.violations import NOISES, VIOLATIONS, draw_violated
 
 if TYPE_CHECKING:

@@ -22,9 +22,8 @@ from golem_experiments.analysis.figures import Panels
 from golem_experiments.analysis.inference import MIN_SEEDS, Mean, is_higher, mean, within
 from golem_experiments.analysis.tables import average, contrast, distinct, done, paired, timed_alone, where
 from golem_experiments.engine.store import DONE, TIMEOUT
-from golem_experiments.experiment import Table
+from golem_experiments.experiment import Grid, Row, Table, Task
 from golem_experiments.learners import Learned, measurements
-from golem_experiments.task import Grid, Row, Task
 
 PAPER_METHODS = ("golem-ev", "notears-l1")
 METHODS = (*PAPER_METHODS, "order-ev", "order")

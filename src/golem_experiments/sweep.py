@@ -11,9 +11,8 @@ from golem.comparison.registry import prepare
 from golem.model.simulation import Simulation, simulate
 from golem.runtime.types import BoolMatrix, Matrix
 from golem_experiments.analysis.claims import Judge, verdicts
-from golem_experiments.experiment import Experiment, Table
+from golem_experiments.experiment import Experiment, Grid, Row, Table, Task
 from golem_experiments.learners import Learned, is_paper_recipe, learn, learn_batch, measurements, settings
-from golem_experiments.task import Grid, Row, Task
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

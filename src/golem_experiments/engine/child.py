@@ -10,7 +10,7 @@ from golem.runtime.child_process import ChildProcess, CrashError, TimeLimitError
 from golem.runtime.threads import thread_bounds
 from golem_experiments.engine.provenance import about
 from golem_experiments.engine.store import FAILED, TIMEOUT
-from golem_experiments.task import Task
+from golem_experiments.experiment import Task
 
 
 @dataclass(frozen=True)

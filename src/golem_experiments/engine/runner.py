@@ -16,8 +16,7 @@ from golem_experiments.engine.child import Batch
 from golem_experiments.engine.executors import Executor, Local
 from golem_experiments.engine.leases import Leases
 from golem_experiments.engine.store import DONE, TIMEOUT, Store
-from golem_experiments.experiment import Experiment
-from golem_experiments.task import Grid, Task
+from golem_experiments.experiment import Experiment, Grid, Task
 
 TIME_LIMIT = 3600.0
 

@@ -16,7 +16,7 @@ from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import Any
 
-from golem_experiments.task import Row
+from golem_experiments.experiment import Row
 
 DONE, FAILED, TIMEOUT = "done", "failed", "timeout"
 

@@ -14,9 +14,7 @@ from golem_experiments.engine.checkpoints import keeping_in
 from golem_experiments.engine.child import row_of
 from golem_experiments.engine.provenance import about
 from golem_experiments.engine.store import DONE, FAILED
-from golem_experiments.experiment import Experiment
-from golem_experiments.registry import load
-from golem_experiments.task import Row, Task
+from golem_experiments.experiment import Experiment, Row, Task, load
 
 
 def answer(request: dict[str, Any], start_clock: Callable[[], None]) -> list[dict[str, Any]] | str:
