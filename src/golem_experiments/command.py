@@ -151,7 +151,7 @@ def experiment(
         require_writable(folder)
         restore_store(folder)
         limit = time_limit or (_QUICK_LIMIT if quick else _FULL_LIMIT)
-        how = Options(_executor(executor, scheduler, workers), limit, batch, device, retry)
+        how = Options(workers, None, _scheduler(executor, scheduler, workers), limit, batch, device, retry)
         summary: Summary | None = None
         keep(f"Finished tasks are kept in {folder}; the same command continues.")
         with contextlib.suppress(KeyboardInterrupt), _showing_progress(not quiet) as show:
@@ -170,20 +170,18 @@ def experiment(
         _print_summary(summary)
 
 
-def _executor(executor: str, scheduler: str | None, workers: int | None) -> Any:
-    """Return the executor that the options describe."""
-    from golem_experiments.engine.executors import Dask, Local
-
+def _scheduler(executor: str, scheduler: str | None, workers: int | None) -> str | None:
+    """Return the Dask scheduler that the options describe; None for processes of this machine."""
     if executor == "local":
         if scheduler is not None:
             raise ValueError("--scheduler needs --executor dask.")
-        return Local(workers)
+        return None
     if workers is not None and scheduler not in (None, "local"):
         raise ValueError(
             f"--workers {workers} starts workers on this machine, but the scheduler at {scheduler} has its own. Leave "
             "one of the two out."
         )
-    return Dask(scheduler, workers)
+    return scheduler or "local"
 
 
 def _whole_numbers(text: str | None) -> tuple[int, ...] | None:
