@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import shutil
 import statistics
 import time
 from collections import defaultdict
@@ -169,9 +170,9 @@ def run(
                 if progress is not None:
                     failed = _failures(added)
                     progress(RunProgress(clock.ended, len(tasks), failed, clock.seconds_left(), _label(row)))
-    resumable = sum(_can_resume(experiment, tasks[row["key"]], row) for row in store.read() if row["key"] in tasks)
-    if not resumable and all(store.has(key) for key in tasks):
-        store.remove_checkpoints()
+        resumable = sum(_can_resume(experiment, tasks[row["key"]], row) for row in store.read() if row["key"] in tasks)
+        if not resumable and all(map(store.has, tasks)) and claims.has_no_rival():
+            shutil.rmtree(store.checkpoints, ignore_errors=True)
     return Summary(
         total=len(tasks),
         found=len(found),

@@ -10,10 +10,8 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import shutil
 import socket
 import threading
-import uuid
 from collections.abc import Collection, Iterator
 from contextvars import ContextVar
 from pathlib import Path
@@ -50,7 +48,20 @@ class Store:
 
     def add(self, row: dict[str, Any]) -> bool:
         """Add a row; return False if its task already has one, which is kept."""
-        return _place_once(self._path(row["key"]), json.dumps(row, indent=1), durable=True)
+        self._rows.mkdir(parents=True, exist_ok=True)
+        # A name that no other runner uses, on this or another machine.
+        temporary = self._rows / f".{row['key']}.{socket.gethostname()}.{os.getpid()}.{threading.get_ident()}"
+        with temporary.open("w", encoding="utf-8") as file:
+            file.write(json.dumps(row, indent=1))
+            file.flush()
+            os.fsync(file.fileno())  # it survives a loss of power
+        try:
+            os.link(temporary, self._path(row["key"]))
+        except FileExistsError:
+            return False
+        finally:
+            temporary.unlink()
+        return True
 
     def has(self, key: str) -> bool:
         """Return whether a task has its row."""
@@ -58,7 +69,7 @@ class Store:
 
     def keys(self) -> set[str]:
         """Return the keys of all rows."""
-        return {path.stem for path in self._paths()}
+        return {path.stem for path in self._rows.glob("*.json")}
 
     def read(self) -> list[dict[str, Any]]:
         """Read all rows, in the order of their keys.
@@ -68,7 +79,7 @@ class Store:
         ValueError
             If a file is damaged.
         """
-        return [_read(path) for path in sorted(self._paths())]
+        return [_read(path) for path in sorted(self._rows.glob("*.json"))]
 
     def set_aside(self, keys: Collection[str], statuses: Collection[str] = (FAILED, TIMEOUT)) -> int:
         """Move the rows of tasks that ended in one of these ways to `folder/retried`, so that they run again.
@@ -76,7 +87,7 @@ class Store:
         Only tasks with these keys are considered. Return the number of rows that were moved.
         """
         moved = 0
-        for path in sorted(self._paths()):
+        for path in sorted(self._rows.glob("*.json")):
             if path.stem in keys and _read(path)["status"] in statuses:
                 aside = self.folder / "retried"
                 aside.mkdir(exist_ok=True)
@@ -86,124 +97,58 @@ class Store:
                     moved += 1
         return moved
 
-    def remove_checkpoints(self) -> None:
-        """Remove the checkpoints, unless a runner works here."""
-        if not any(self._rows.glob(".*.claim")):
-            shutil.rmtree(self.checkpoints, ignore_errors=True)
-
     def _path(self, key: str) -> Path:
         return self._rows / f"{key}.json"
 
-    def _paths(self) -> Iterator[Path]:
-        return (path for path in self._rows.glob("*.json") if not path.name.startswith("."))
-
 
 class Claims:
-    """The tasks that one runner works on, given up when the block ends.
+    """The tasks that this process works on, so that several can share the work; given up when the block ends.
 
-    A claim is a file `rows/.KEY.claim` with the name of its runner. The runner locks a file `rows/.NAME.runner`. The
-    system unlocks it when the process ends, however it ends, and its claims are then void. Where a file system has no
-    locks, runners may repeat the work of others; the store still keeps one row per task.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder, Claims(Path(folder)) as ours, Claims(Path(folder)) as theirs:
-    ...     first = ours.take("0123456789abcdef"), theirs.take("0123456789abcdef")
-    ...     ours.release("0123456789abcdef")
-    ...     first, theirs.take("0123456789abcdef")
-    ((True, False), True)
+    A claim is a lock of one byte of the file `rows/.claims`, whose place is given by the key of the task. The system
+    releases it when the process ends, however it ends. Where a file system has no locks, two processes may do the same
+    work; the store still keeps one row per task.
     """
 
     def __init__(self, folder: Path) -> None:
-        self._rows, self._name = folder / "rows", uuid.uuid4().hex
-        self._held: set[str] = set()
-        self._lock: IO[str] | None = None
+        self._path = folder / "rows" / ".claims"
+        self._file: IO[str] | None = None
 
     def __enter__(self) -> Claims:
         return self
 
     def __exit__(self, *error: object) -> None:
-        for key in list(self._held):
-            self.release(key)
-        if self._lock is not None:
-            self._runner(self._name).unlink(missing_ok=True)
-            self._lock.close()
+        if self.has_no_rival():
+            self._path.unlink(missing_ok=True)
+        if self._file is not None:
+            self._file.close()
 
     def take(self, key: str) -> bool:
-        """Claim a task; return False if another runner works on it."""
-        if self._lock is None:
-            self._rows.mkdir(parents=True, exist_ok=True)
-            self._lock = self._runner(self._name).open("w")
-            _is_locked_now(self._lock)
-        path = self._claim(key)
-        while not _place_once(path, self._name):
-            # If two runners get here at once, one may remove the new claim of the other: double work, but one row.
-            with contextlib.suppress(FileNotFoundError):
-                if self._is_at_work(path.read_text(encoding="utf-8")):
-                    return False
-                path.unlink()
-        self._held.add(key)
-        return True
+        """Claim a task; return False if another process works on it."""
+        return self._lock(int(key[:15], 16), 1)
 
     def release(self, key: str) -> None:
         """Give up a task."""
-        self._held.discard(key)
-        self._claim(key).unlink(missing_ok=True)
+        self._lock(int(key[:15], 16), 1, unlock=True)
 
-    def _is_at_work(self, name: str) -> bool:
-        """Return whether a runner still holds its lock; remove the file of one that has ended."""
-        path = self._runner(name)
+    def has_no_rival(self) -> bool:
+        """Return whether no other process works on any task."""
+        return not self._path.exists() or self._lock(0, 0)
+
+    def _lock(self, start: int, length: int, unlock: bool = False) -> bool:
+        """Lock or unlock bytes of the file (length 0: all); return False if another process has locked them."""
+        if self._file is None:
+            self._path.parent.mkdir(parents=True, exist_ok=True)
+            self._file = self._path.open("w")
         try:
-            with path.open("r+") as file:
-                if not _is_locked_now(file):
-                    return True
-        except OSError:  # it has ended properly
+            import fcntl
+
+            how = fcntl.LOCK_UN if unlock else fcntl.LOCK_EX | fcntl.LOCK_NB
+            fcntl.lockf(self._file, how, length, start)
+        except (BlockingIOError, PermissionError):
             return False
-        path.unlink(missing_ok=True)
-        return False
-
-    def _claim(self, key: str) -> Path:
-        return self._rows / f".{key}.claim"
-
-    def _runner(self, name: str) -> Path:
-        return self._rows / f".{name}.runner"
-
-
-def _is_locked_now(file: IO[str]) -> bool:
-    """Lock a file until it is closed; return False if another has locked it."""
-    try:
-        import fcntl
-
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    except (ImportError, OSError):  # there are no locks
+        except (ImportError, OSError):  # there are no locks
+            pass
         return True
-    return True
-
-
-def _place_once(path: Path, text: str, *, durable: bool = False) -> bool:
-    """Write a file atomically; return False if it already exists, in which case it is kept.
-
-    With `durable`, wait until the file is on the disk and survives a loss of power.
-    """
-    path.parent.mkdir(parents=True, exist_ok=True)
-    # A name that no other runner uses, on this or another machine.
-    own = f"{socket.gethostname()}.{os.getpid()}.{threading.get_ident()}"
-    temporary = path.with_name(f".{path.stem.lstrip('.')}.{own}")
-    with temporary.open("w", encoding="utf-8") as file:
-        file.write(text)
-        if durable:
-            file.flush()
-            os.fsync(file.fileno())
-    try:
-        os.link(temporary, path)
-    except FileExistsError:
-        return False
-    finally:
-        temporary.unlink()
-    return True
 
 
 def _read(path: Path) -> dict[str, Any]:
