@@ -26,14 +26,13 @@ from golem.runtime.messages import counted
 from golem.runtime.types import BoolMatrix
 from golem_experiments import sweep
 from golem_experiments.analysis.claims import Finding, finished, judge, lower, verdicts
-from golem_experiments.analysis.comparisons import time_ratio
+from golem_experiments.analysis.comparisons import matched_times
 from golem_experiments.analysis.figures import Panels
 from golem_experiments.analysis.inference import is_lower, within
 from golem_experiments.analysis.tables import average, contrast, distinct, paired, where
-from golem_experiments.discrete_networks import DiscreteNetwork, read_bif
 from golem_experiments.experiment import Experiment, Grid, Row, Table, Task
 from golem_experiments.learners import Learned, build, measurements, settings
-from golem_experiments.network_files import digest, network_file
+from golem_experiments.network_files import DiscreteNetwork, digest, network_file, read_bif
 
 NETWORKS = ("asia", "child", "insurance", "alarm", "hailfinder")
 SCORES = ("order-bdeu", "order-discrete-bic", "order-mixed")
@@ -151,7 +150,7 @@ def _faster(table: Table) -> Iterable[Finding]:
     missing = []
     for place, rows in _cells(table):
         for name in PACKAGES:
-            found = time_ratio(rows, "order", name)
+            found = matched_times(rows, "order", name)
             if found is None:
                 missing.append(f"{place}: {name}")
             else:
