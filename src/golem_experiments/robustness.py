@@ -62,7 +62,7 @@ def draw(task: Task) -> tuple[BoolMatrix, Matrix]:
     """Return the true graph of a task and its rows; raw and standardized columns share the draw."""
     cell: Any = task.cell
     truth, X = draw_violated(cell["violation"], cell["noise"], cell["graph"], cell["d"], cell["n"], task.seed)
-    return truth, (X - X.mean(axis=0)) / X.std(axis=0) if cell["columns"] == "standardized" else X
+    return truth, sweep.in_units(cell["columns"], X)
 
 
 class ViolatedData(NamedTuple):

@@ -82,15 +82,12 @@ def _faster(table: Table, first: str, second: str, ratio: float, large: int = 0)
         rows = where(table, d=d, method=(first, second))
         found = matched_times(rows, first, second)
         if found is not None:
-            both = zip((first, second), zip(*found.seconds, strict=True), found.stopped, strict=True)
-            own = [
-                (f"{name} {mean(some)}", count and f"{name} past its limit in {count}") for name, some, count in both
-            ]
-            slow = ", ".join(text for _, text in own if text)
-            parts.append(
-                f"d = {d} ({counted(found.log2.count, 'seed')}): {', '.join(text for text, _ in own)}"
-                f"{f' ({slow})' if slow else ''}, geometric mean of the ratios {2**found.log2.value:.3g}"
-            )
+            both = list(zip((first, second), zip(*found.seconds, strict=True), found.stopped, strict=True))
+            seconds = ", ".join(f"{name} {mean(some)}" for name, some, _ in both)
+            slow = ", ".join(f"{name} past its limit in {count}" for name, _, count in both if count)
+            typical = f"geometric mean of the ratios {2**found.log2.value:.3g}"
+            seeds = counted(found.log2.count, "seed")
+            parts.append(f"d = {d} ({seeds}): {seconds}{f' ({slow})' if slow else ''}, {typical}")
             if found.log2.count >= MIN_SEEDS and int(d) >= large:
                 outcome = found.reaches(ratio)
         elif len(distinct(rows, "method")) == 2:

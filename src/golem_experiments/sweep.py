@@ -70,6 +70,11 @@ def draw(task: Task) -> Simulation:
     )
 
 
+def in_units(columns: str, X: Matrix) -> Matrix:
+    """Return rows as they are ("raw"), or with columns of mean 0 and variance 1 ("standardized")."""
+    return (X - X.mean(axis=0)) / X.std(axis=0) if columns == "standardized" else X
+
+
 def truth_and_rows(task: Task) -> tuple[BoolMatrix, Matrix]:
     """Return the true graph and the rows of a task."""
     drawn = draw(task)

@@ -12,7 +12,17 @@ from typing import Any
 
 from golem.runtime.messages import counted
 from golem_experiments.analysis.inference import MIN_SEEDS, Mean, all_hold, is_lower, within
-from golem_experiments.analysis.tables import cell_columns, distinct, done, label, not_completed, paired, where
+from golem_experiments.analysis.tables import (
+    average,
+    cell_columns,
+    contrast,
+    distinct,
+    done,
+    label,
+    not_completed,
+    paired,
+    where,
+)
 from golem_experiments.experiment import Table, Verdict
 
 # What was measured, whether it agrees with the claim (None: undecided), and why if that is not a matter of intervals.
@@ -146,7 +156,10 @@ def below(difference: Mean, margin: float) -> bool | None:
 
 
 def lower(metric: str, *pairs: tuple[str, str], margin: float = 0.0, **options: Any) -> Judge:
-    """Return the judge of claims that the first method of each pair has the lower metric, by a margin or more."""
+    """Return the judge of claims that the first method of each pair has the lower metric, by a margin or more.
+
+    With a negative margin the first method may have a metric that is higher by that much.
+    """
 
     def findings(table: Table) -> Iterable[Finding]:
         run = distinct(table, "method")
@@ -156,8 +169,22 @@ def lower(metric: str, *pairs: tuple[str, str], margin: float = 0.0, **options: 
                 yield f"{first} - {second}: {found.signed()}", below(found, margin)
 
     methods = tuple(dict.fromkeys(name for pair in pairs for name in pair))
-    criterion = f"lower by {margin:g} or more" if margin else ""
+    criterion = f"lower by {margin:g} or more" if margin > 0 else f"at most {-margin:g}" if margin else ""
     return Judge(findings, methods, label(metric), criterion, partial=True, **options)
+
+
+def closer_with_rows(method: str, **options: Any) -> Judge:
+    """Return the judge of claims that the SHD-C of a method on each network is lower with the most rows."""
+
+    def findings(table: Table) -> Iterable[Finding]:
+        sizes = distinct(table, "n")
+        for network in distinct(table, "network") if len(sizes) > 1 else ():
+            rows = where(table, network=network, method=method)
+            gain = contrast(rows, "shd_c", {"n": sizes[-1]}, {"n": sizes[0]}, ("network",))
+            text = ", ".join(f"n = {n}: {average(rows, 'shd_c', n=n)}" for n in sizes)
+            yield f"{network} {text}", is_lower(gain)
+
+    return Judge(findings, (method,), label("shd_c"), **options)
 
 
 def what_was_run(table: Table) -> str:
