@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from golem.cli import terminal
-from golem.runtime.option_words import as_options
+from golem.runtime.dialects import SHELL
+from golem.runtime.problems import told
 from golem.runtime.progress import Counter, ProgressDisplay
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ class ProgressBars(ProgressDisplay):
 
     def worded(self, sentence: str) -> str:
         """Return a sentence that names options instead of parameters."""
-        return as_options(sentence)
+        return told(sentence, SHELL)
 
     def table(self, text: str) -> None:
         """Print a summary of the table."""
