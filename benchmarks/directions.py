@@ -43,7 +43,7 @@ import numpy as np
 from golem import Golem
 from golem.baselines import DirectLiNGAM
 from golem.directions.by_shape import directions_by_shape
-from golem.directions.members import components
+from golem.directions.equivalence_class import components
 from golem.graphs.dag import cpdag, topological_order
 from golem.graphs.edges import Edges
 from golem.metrics import shd, shd_c

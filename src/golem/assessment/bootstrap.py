@@ -34,8 +34,8 @@ from golem.data.levels import warn_of_codes
 from golem.data.moments import Moments
 from golem.data.resampling import Sample, half_of, resampler
 from golem.data.row_blocks import row_sample
+from golem.directions.by_shape import standardized_rows, why_unusable
 from golem.directions.equivalence_class import random_member
-from golem.directions.shape_rows import standardized_rows, why_unusable
 from golem.estimator.golem import Golem
 from golem.estimator.settings import is_counted, plain_number
 from golem.graphs.edges import Edges

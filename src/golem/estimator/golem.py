@@ -20,10 +20,9 @@ from golem.data.moments import Moments
 from golem.data.table import Intercepts, Intervention
 from golem.data.table_errors import NotNumericError
 from golem.data.table_reading import read_table
-from golem.estimator.conveniences import Conveniences
+from golem.estimator.conveniences import Conveniences, NotebookDisplay
 from golem.estimator.fit import Fit, conclude, learn
 from golem.estimator.graph_matrices import MATRICES, GraphMatrices
-from golem.estimator.notebook_display import NotebookDisplay
 from golem.estimator.settings import Settings, paper_settings
 from golem.gradient.gradient_solver import GradientSolver
 from golem.gradient.rounding import CycleRemoval

@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from golem.directions.by_variance import rises_of_deviance
-from golem.directions.members import components
+from golem.directions.equivalence_class import components
 from golem.gradient.certificate import Certificate, certify_objective
 from golem.graphs.dag import is_dag
 from golem.model.interventions import number_of

@@ -22,9 +22,9 @@ from golem.data.missing import MissingChoice
 from golem.data.moments import Moments
 from golem.data.resampling import Sample, are_shards, merged, read_sample
 from golem.data.table import Table
+from golem.estimator.conveniences import NotebookDisplay
 from golem.estimator.golem import Golem
 from golem.estimator.graph_matrices import MATRICES
-from golem.estimator.notebook_display import NotebookDisplay
 from golem.estimator.settings import is_counted
 from golem.runtime.problems import Bare, Parameter, ProblemError, Set, Text, names_remedies
 from golem.runtime.progress import Counter
