@@ -445,8 +445,8 @@ def test_knowledge_is_obeyed_or_refused(drawn, monkeypatch, tmp_path):
 
 def test_the_child_process_knows_that_values_are_missing():
     table = CodedTable.read(pd.DataFrame({"a": ["x", "y", None, "y"] * 9, "b": ["u", "v", "v", "u"] * 9}))
-    with MethodProcess(None, table.moments("em"), Knowledge.of(2)) as process:
-        assert "order-bdeu counts complete rows" in process.run("order-bdeu", None).message
+    with MethodProcess((None, table.moments("em"), Knowledge.of(2), None), ["order-bdeu"]) as process:
+        assert "order-bdeu counts complete rows" in process.run("order-bdeu").message
 
 
 @pytest.mark.usefixtures("methods_here")
