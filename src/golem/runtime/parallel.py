@@ -46,8 +46,8 @@ def in_parallel(
     run = Parallel(n_jobs, prefer="threads", return_as="generator_unordered")
     results = run(task(item) for item in items)
     try:
-        for result in results:  # `yield from` would close the results before `leave` is called
-            yield result  # noqa: UP028
+        for item, result in results:  # `yield from` would close the results before `leave` is called
+            yield item, result
     finally:
         leave()
         with warnings.catch_warnings():
