@@ -46,8 +46,8 @@ def in_parallel(
     run = Parallel(n_jobs, prefer="threads", return_as="generator_unordered")
     results = run(task(item) for item in items)
     try:
-        for item, result in results:  # `yield from` would close the results before `leave` is called
-            yield item, result
+        for pair in results:  # noqa: UP028  `yield from` would close the results before `leave` is called
+            yield pair
     finally:
         leave()
         with warnings.catch_warnings():
