@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from golem.runtime.gpu import elimination
-from golem.runtime.gpu.planned_inverse import PlannedInverse, _iterations_for
+from golem.runtime.gpu.planned_functions import PlannedInverse, _iterations_for
 
 
 @pytest.fixture(autouse=True)
