@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from golem.baselines.base import Baseline
-from golem.baselines.sparse_regression import regress_along, require_more_rows_than_columns
+from golem.baselines.sort_regress import regress_along, require_more_rows_than_columns
 from golem.data.checks import DataWarning
 from golem.data.knowledge import Knowledge
 from golem.data.moments import Moments

@@ -8,7 +8,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from golem.cli import compare, demo, experiment, export, fit, report, score, simulate
-from golem.cli.guard import guarded
+from golem.cli.running import guarded
 from golem.cli.terminal import out
 from golem.runtime.version import __version__
 

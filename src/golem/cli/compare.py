@@ -10,13 +10,12 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from golem.cli import options
+from golem.cli.options import TableOptions, reads_table
 from golem.cli.progress_bars import ProgressBars
-from golem.cli.running import fail, user_errors
-from golem.cli.table_options import TableOptions, reads_table
+from golem.cli.running import fail, skip_slow_imports, user_errors
 from golem.cli.terminal import edge_table, name_cell, out, print_files, print_table, showing_warnings
 from golem.runtime.files import require_writable
 from golem.runtime.interrupts import holding_interrupts, keep
-from golem.runtime.lazy_modules import skip_slow_imports
 from golem.runtime.option_words import as_options
 from golem.runtime.result_folder import result_folder
 

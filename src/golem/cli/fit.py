@@ -10,11 +10,10 @@ import typer
 
 from golem.cli import options
 from golem.cli.fit_summary import print_fit, print_fit_json
+from golem.cli.options import TableOptions, reads_table
 from golem.cli.progress_bars import ProgressBars
-from golem.cli.running import user_errors
-from golem.cli.table_options import TableOptions, reads_table
+from golem.cli.running import skip_slow_imports, user_errors
 from golem.cli.terminal import showing_warnings
-from golem.runtime.lazy_modules import skip_slow_imports
 
 # Options that go with --from; graph.json holds the values of all others.
 _WITH_FROM = (

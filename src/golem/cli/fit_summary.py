@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
 from golem.cli.terminal import edge_table, name_cell, out, print_files, print_table
-from golem.runtime.messages import counted, shortened
+from golem.runtime.messages import counted, quoted, shortened
 from golem.runtime.option_words import as_options
 
 if TYPE_CHECKING:
     from golem.assessment.bootstrap_result import Bootstrap
     from golem.assessment.diagnostics import Diagnosis
     from golem.estimator.golem import Golem
-    from golem.graphs.graph_document import GraphDocument
+    from golem.graphs.graph_document import EnvironmentRecord, GraphDocument
     from golem.output.document import Edge, Supplement
     from golem.workflow import FitResult
 
@@ -37,6 +37,7 @@ _DIRECTION_MEANINGS = {
     "by knowledge": ("follows from your knowledge", "follow from your knowledge"),
     "by intervention": ("is decided by experiments", "are decided by experiments"),
 }
+_MOST_ENVIRONMENTS = 12
 
 
 def print_fit(result: FitResult) -> None:
@@ -85,7 +86,6 @@ def print_summary(model: Golem, supplement: Supplement, document: GraphDocument)
     """Print the edges, the bootstrap, the noise model, and how the solve ended."""
     import msgspec
 
-    from golem.cli.environments import print_environments
     from golem.output.document import Edge
     from golem.output.environment_document import note_on_weights
 
@@ -124,7 +124,6 @@ def print_summary(model: Golem, supplement: Supplement, document: GraphDocument)
 
 def _print_edges(found: list[Edge], bootstrap: Bootstrap | None) -> None:
     """Print the table of edges."""
-    from golem.cli.edge_columns import edge_columns
     from golem.cli.terminal import width_of
     from golem.output.document import DIRECTIONS
 
@@ -269,3 +268,51 @@ def print_saved(output: Path, more: Sequence[str] = ()) -> None:
         if (output / name).exists()
     ]
     print_files(output, [*written, *more])
+
+
+def edge_columns(
+    found: list[Edge], bootstrap: Bootstrap | None
+) -> tuple[tuple[str, ...], Callable[[Edge], tuple[str, ...]]]:
+    """Return the headings of the numbers in the table of edges, and a function that returns the numbers of an edge."""
+    texts: dict[str, Callable[[Edge], str]] = {}
+    have_weights = any(edge.weight is not None for edge in found)
+    have_strengths = any(edge.edge_strength is not None for edge in found)
+    # A narrow terminal has no room for all columns; edges.csv has them.
+    if have_strengths and not (have_weights and bootstrap is not None):
+        texts["strength"] = lambda edge: _written(edge.edge_strength, "#.3g")
+        texts["loss"] = lambda edge: _written(edge.drop_loss, "#.3g")
+    if have_weights:
+        texts["weight"] = lambda edge: _written(edge.weight, "+#.3g")
+        if bootstrap is not None:
+            texts[f"{bootstrap.level:.0%} interval"] = lambda edge: (
+                "" if edge.weight_low is None else f"({_signed(edge.weight_low)}, {_signed(edge.weight_high)})"
+            )
+        else:
+            texts["std. error"] = lambda edge: _written(edge.standard_error, "#.2g")
+    if bootstrap is not None:
+        texts["connected"] = lambda edge: _written(edge.adjacency_frequency, ".0%")
+        texts["directed"] = lambda edge: _written(edge.direction_frequency, ".0%")
+    elif not have_strengths:
+        texts["standardized"] = lambda edge: _written(edge.standardized_weight, "+.2f")
+    return tuple(texts), lambda edge: tuple(text(edge) for text in texts.values())
+
+
+def _signed(value: float | None) -> str:
+    """Return a number with its sign; 0 has none."""
+    return _written(value, "+#.3g") if value else "0"
+
+
+def _written(value: float | None, format: str) -> str:
+    """Return a number as text, with its trailing zeros (#); empty if there is none."""
+    return "" if value is None else f"{value:{format}}".removesuffix(".")
+
+
+def print_environments(environments: Sequence[EnvironmentRecord]) -> None:
+    """Print the rows and targets of each environment."""
+    out.print(f"{counted(len(environments), 'environment')}:")
+    shown = environments[: out.most(_MOST_ENVIRONMENTS)]
+    for one in shown:
+        targets = f"changes {quoted(one.targets)}" if one.targets else "observational"
+        out.print(f"  {one.label!r}: {counted(one.rows, 'row')}, {targets}", soft_wrap=True)
+    if len(environments) > len(shown):
+        out.print(f"  ... and {len(environments) - len(shown)} more in graph.json")

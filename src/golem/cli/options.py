@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import csv
-from collections.abc import Collection, Iterator
-from functools import partial
+import inspect
+from collections.abc import Callable, Collection, Iterator
+from dataclasses import dataclass, field, fields
+from functools import partial, wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, get_type_hints
 
 import typer
 
@@ -15,6 +17,7 @@ from golem.runtime.option_words import as_options
 
 if TYPE_CHECKING:
     from golem.data.knowledge import NamedKnowledge
+    from golem.data.table_source import Reading
 
 # Options under one heading of the help, e.g. `model(help="...")`.
 output = partial(typer.Option, rich_help_panel="Output")
@@ -171,3 +174,64 @@ def read_knowledge_file(path: Path | None) -> NamedKnowledge | None:
     from golem.data.knowledge import Knowledge
 
     return None if path is None else Knowledge.read(path)
+
+
+@dataclass(frozen=True)
+class TableOptions:
+    """What was typed about a table."""
+
+    missing: Missing = "error"
+    na: NotAvailable = field(default_factory=list)
+    categorical: Categorical = field(default_factory=list)
+    numeric: Numeric = field(default_factory=list)
+    columns: Columns = None
+    drop: Drop = field(default_factory=list)
+    drop_dependent: DropDependent = False
+    header: Header = None
+    covariance: Covariance = False
+    rows: Rows = None
+
+    @property
+    def reading(self) -> Reading:
+        """How the files are read."""
+        from golem.data.table_source import Reading
+
+        return Reading(
+            names(self.columns),
+            all_names(self.drop),
+            self.header,
+            self.na,
+            all_names(self.categorical),
+            all_names(self.numeric),
+            self.covariance,
+            self.rows,
+        )
+
+
+def reads_table(*without: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Give a command one option per field of `TableOptions`, except some, in the place of its parameter `table`."""
+
+    def decorate(command: Callable[..., None]) -> Callable[..., None]:
+        hints = get_type_hints(TableOptions, include_extras=True)
+        shared = [
+            inspect.Parameter(one.name, inspect.Parameter.KEYWORD_ONLY, annotation=hints[one.name], default=default)
+            for one, default in ((one, getattr(TableOptions(), one.name)) for one in fields(TableOptions))
+            if one.name not in without
+        ]
+        own = get_type_hints(command, include_extras=True)
+        parameters: list[inspect.Parameter] = []
+        for one in inspect.signature(command).parameters.values():
+            plain = one.replace(annotation=own[one.name], kind=inspect.Parameter.KEYWORD_ONLY)
+            parameters += shared if one.name == "table" else [plain]
+
+        @wraps(command)
+        def run(**given: Any) -> None:
+            table = TableOptions(**{one.name: given.pop(one.name) for one in shared})
+            command(table=table, **given)
+
+        # Typer takes the options from these two.
+        run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+        run.__annotations__ = {one.name: one.annotation for one in parameters}
+        return run
+
+    return decorate

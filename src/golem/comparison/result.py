@@ -157,7 +157,7 @@ class Comparison:
 
     def save(self, folder: str | Path) -> list[Path]:
         """Write comparison.csv, agreement.csv, distances.csv and comparison.png into a folder."""
-        from golem.comparison.figure import plot_comparison
+        from golem.comparison.report import plot_comparison
 
         folder = Path(folder)
         folder.mkdir(parents=True, exist_ok=True)

@@ -42,7 +42,7 @@ from golem.output.repeat import Repeat
 from golem.output.result_files import RESULT_FILES
 from golem.runtime.files import require_writable
 from golem.runtime.messages import quoted
-from golem.runtime.parameters import suggests_parameters
+from golem.runtime.names import suggests_parameters
 from golem.runtime.progress import ProgressDisplay
 from golem.workflow.inputs import naming, require_kept, title_of
 from golem.workflow.steps import SILENT, assess, choose, learn, rows_for_directions, was_interrupted, write

@@ -15,7 +15,7 @@ from golem.estimator.environment_fit import score_of
 from golem.estimator.learned_graph import has_categories
 from golem.gradient.certificate import Certificate, certify_objective
 from golem.graphs.dag import is_dag
-from golem.model.interventions import number_of
+from golem.model.linear_equations import number_of
 from golem.runtime.types import BoolMatrix, Matrix, Vector
 from golem.score.edge_losses import edge_losses
 from golem.score.likelihood import GaussianEV

@@ -9,7 +9,7 @@ import array_api_compat
 import numpy as np
 from numpy.typing import NDArray
 
-from golem.runtime.arrays import namespace, transpose
+from golem.runtime.arrays import absorb, add_product, add_to_diagonal, identity_minus, namespace, transpose
 from golem.runtime.expm import ExpmPlan, cheapest_plan, expm_by_plan, power_norms, suffices
 from golem.runtime.gpu import LARGE
 from golem.runtime.gpu.cuda_graphs import HostCopy
@@ -22,9 +22,13 @@ from golem.runtime.gpu.half_precision import (
     in_halves,
     supports_half_products,
 )
-from golem.runtime.in_place import absorb, add_product, add_to_diagonal, identity_minus
-from golem.runtime.linear_algebra import inverse_of_small, logabsdet_and_inverse_transpose, orthonormal
-from golem.runtime.matrix_functions import EXACT, MatrixFunctions
+from golem.runtime.linear_algebra import (
+    EXACT,
+    MatrixFunctions,
+    inverse_of_small,
+    logabsdet_and_inverse_transpose,
+    orthonormal,
+)
 from golem.runtime.types import Array
 
 # Truncation error of exp. A descent does not need more digits, which would cost one or two more products.

@@ -11,11 +11,9 @@ from typing import Any
 
 from array_api_compat import device
 
-from golem.runtime.arrays import is_tensor, namespace
-from golem.runtime.in_place import add_product
+from golem.runtime.arrays import add_product, is_tensor, namespace
 from golem.runtime.linear_algebra import inverse_of_small
 from golem.runtime.types import Array
-
 
 # The kernel holds a block in the registers of one multiprocessor. A power of 2.
 LARGEST_BLOCK = 64

@@ -11,14 +11,11 @@ from typing import NamedTuple
 
 from array_api_compat import device
 
-from golem.runtime.arrays import namespace, transpose
+from golem.runtime.arrays import add_to_diagonal, namespace, product, transpose
 from golem.runtime.expm import ExpmPlan, cheapest_plan, epsilon_of, expm_by_plan, power_norms, suffices
 from golem.runtime.gpu.elimination import inverse_by_halves
-from golem.runtime.in_place import add_to_diagonal, product
-from golem.runtime.linear_algebra import logabsdet_and_inverse_transpose
-from golem.runtime.matrix_functions import MatrixFunctions
+from golem.runtime.linear_algebra import MatrixFunctions, logabsdet_and_inverse_transpose
 from golem.runtime.types import Array
-
 
 # A plan is shortened if a shorter one would have sufficed in this many reviews in a row. Each change of a plan costs as
 # much as many steps.
