@@ -17,7 +17,7 @@ from typing import Any, NoReturn, cast
 
 import typer
 
-from golem.cli.streams import output_problem
+from golem.cli import output_problem
 from golem.cli.terminal import err
 from golem.runtime import interrupts
 from golem.runtime.files import NO_SPACE
