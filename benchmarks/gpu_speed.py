@@ -35,8 +35,8 @@ from golem.gradient.adam import Adam
 from golem.gradient.replayed_adam import pays_to_replay
 from golem.gradient.rounding import round_to_dag
 from golem.runtime.devices import Placement
-from golem.runtime.gpu import LARGE, accelerated
-from golem.runtime.gpu.accelerated import Accelerated, WarmInverse, accelerated_functions
+from golem.runtime.gpu import accelerated
+from golem.runtime.gpu.accelerated import LARGE, Accelerated, WarmInverse, accelerated_functions
 from golem.runtime.linear_algebra import logabsdet_and_inverse_transpose
 from golem.score.likelihood import GaussianEV
 from golem.score.objective import Objective

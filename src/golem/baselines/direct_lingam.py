@@ -69,7 +69,7 @@ class DirectLiNGAM(Baseline):
     def _learn(self, moments: Moments, rows: Matrix | None, knowledge: Knowledge) -> None:
         assert rows is not None  # `fit` refuses Moments
         require_more_rows_than_columns(moments, "DirectLiNGAM")
-        self.order_ = causal_order(rows, knowledge)
+        self.order_ = lingam_order(rows, knowledge)
         weights = regress_along(self.order_.tolist(), moments, knowledge, select=self.threshold is None)
         if self.threshold is not None:
             weights[(np.abs(weights) < self.threshold) & ~knowledge.required] = 0.0
@@ -99,7 +99,7 @@ class DirectLiNGAM(Baseline):
         )
 
 
-def causal_order(rows: Matrix, knowledge: Knowledge) -> NDArray[np.intp]:
+def lingam_order(rows: Matrix, knowledge: Knowledge) -> NDArray[np.intp]:
     """Return the order of the columns, causes first."""
     from golem.baselines.pairwise_measure import most_exogenous
 

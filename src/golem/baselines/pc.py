@@ -13,7 +13,7 @@ from itertools import chain, combinations, islice
 import numpy as np
 from numpy.typing import NDArray
 
-from golem.baselines.base import Baseline
+from golem.baselines.base import COLLINEAR, Baseline
 from golem.data.checks import DataWarning
 from golem.data.knowledge import Knowledge
 from golem.data.moments import Moments
@@ -28,8 +28,6 @@ IntArray = NDArray[np.intp]
 Triple = tuple[int, int, int]
 # For a pair i < j: the nodes in any of its separating sets and the nodes in all of them, as bits.
 Separators = dict[tuple[int, int], tuple[int, int]]
-# A standardized column with a smaller variance than this given others counts as their linear combination.
-_COLLINEAR = 1e-10
 # Size of the largest array of a batch of tests: large enough to hide the cost of a call, small enough for memory.
 _BATCH = 2_000_000
 
@@ -168,7 +166,7 @@ class FisherZ:
             explained = np.linalg.solve(self._factors(sets), R[sets[:, :, None], columns])
             residual = 1.0 - np.einsum("mij,mij->mj", explained, explained)
             residual[:, 1:][inside] = 1.0
-            if residual.min() < _COLLINEAR:
+            if residual.min() < COLLINEAR:
                 row, column = np.unravel_index(residual.argmin(), residual.shape)
                 self._refuse(int(columns[column]), sets[row])
             covariance = R[x, targets] - np.einsum("mi,mij->mj", explained[:, :, 0], explained[:, :, 1:])

@@ -83,7 +83,7 @@ def fit(
         ),
     ] = "auto",
     intervention: options.InterventionKind = "soft",
-    intercepts: options.Intercepts = "separate",
+    intercepts: options.InterceptsOption = "separate",
     score: Annotated[
         Literal["auto", "gaussian", "mixed", "bdeu", "discrete-bic"],
         options.model(
@@ -128,13 +128,13 @@ def fit(
     seed: Annotated[int, options.search(help="Random seed.", min=0)] = 0,
     diagnose: Annotated[
         bool,
-        options.check(
+        options.checks(
             "--diagnose/--no-diagnose", help="Check the assumptions, the table and the stability of the graph."
         ),
     ] = True,
     bootstrap: Annotated[
         int | None,
-        options.check(
+        options.checks(
             metavar="N",
             help="Learn N more graphs from resampled rows, e.g. 100, and count how often each edge and direction "
             "occurs. Tables with categories use random halves of the rows instead. Files above 256 MB are resampled in "
@@ -144,7 +144,7 @@ def fit(
     ] = None,
     certificate: Annotated[
         bool,
-        options.check(
+        options.checks(
             "--certificate",
             help="Also minimize the paper's score, starting from the learned graph, and report how well its optimality "
             "conditions hold (needs --noise ev).",
@@ -156,7 +156,7 @@ def fit(
     table: TableOptions = TableOptions(),  # noqa: B008
     environment: options.EnvironmentColumn = None,
     environments: options.EnvironmentFiles = False,
-    targets: options.TargetsFile = None,
+    targets: options.TargetsOption = None,
     repeat: Annotated[
         Path | None,
         options.data(

@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 output = partial(typer.Option, rich_help_panel="Output")
 model = partial(typer.Option, rich_help_panel="Model")
 search = partial(typer.Option, rich_help_panel="Search")
-check = partial(typer.Option, rich_help_panel="Checks")
+checks = partial(typer.Option, rich_help_panel="Checks")
 knowledge = partial(typer.Option, rich_help_panel="Knowledge")
-experiment = partial(typer.Option, rich_help_panel="Experiments")
+experiments = partial(typer.Option, rich_help_panel="Experiments")
 data = partial(typer.Option, rich_help_panel="Data")
 
 OutputFolder = Annotated[Path, output("--output", "-o", metavar="FOLDER", help="Folder for the results.")]
@@ -42,7 +42,7 @@ KnowledgeFile = Annotated[
         '"tiers": [["A"], ["B", "C"]]}. Or a knowledge file of Tetrad.',
     ),
 ]
-Missing = Annotated[
+MissingOption = Annotated[
     Literal["error", "drop", "em"],
     data(
         help="Treatment of missing values: stop (error), drop their rows (drop), or estimate means and covariances by "
@@ -88,7 +88,9 @@ DropDependent = Annotated[
 Covariance = Annotated[
     bool, data("--covariance", help="The file is a covariance or correlation matrix with names; needs --rows.")
 ]
-Rows = Annotated[int | None, data("--rows", metavar="N", help="Number of rows behind the covariance matrix.", min=2)]
+RowsOption = Annotated[
+    int | None, data("--rows", metavar="N", help="Number of rows behind the covariance matrix.", min=2)
+]
 Drop = Annotated[list[str], data(metavar="COLUMNS", help="Columns to leave out, e.g. a,b,c; may be repeated.")]
 Header = Annotated[
     bool | None,
@@ -97,19 +99,19 @@ Header = Annotated[
 
 EnvironmentColumn = Annotated[
     str | None,
-    experiment("--environment", metavar="COLUMN", help="Column with the experiment of each row."),
+    experiments("--environment", metavar="COLUMN", help="Column with the experiment of each row."),
 ]
 EnvironmentFiles = Annotated[
     bool,
-    experiment(
+    experiments(
         "--environments",
         help="Treat each file as one experiment, named after the file without its extension, e.g. golem fit "
         "--environments runs/*.csv --targets targets.json.",
     ),
 ]
-TargetsFile = Annotated[
+TargetsOption = Annotated[
     Path | None,
-    experiment(
+    experiments(
         "--targets",
         metavar="FILE",
         help='JSON file with the columns that each experiment changed: {"control": [], "knockout": ["A"]}.',
@@ -117,15 +119,15 @@ TargetsFile = Annotated[
 ]
 InterventionKind = Annotated[
     Literal["soft", "hard"],
-    experiment(
+    experiments(
         "--intervention",
         help="Effect of an experiment on its targets: soft changes how a target depends on its parents; hard removes "
         "the influence of the parents.",
     ),
 ]
-Intercepts = Annotated[
+InterceptsOption = Annotated[
     Literal["separate", "shared"],
-    experiment("--intercepts", help="Means of the columns: one per experiment (separate), or common to all (shared)."),
+    experiments("--intercepts", help="Means of the columns: one per experiment (separate), or common to all (shared)."),
 ]
 
 
@@ -180,7 +182,7 @@ def read_knowledge_file(path: Path | None) -> NamedKnowledge | None:
 class TableOptions:
     """What was typed about a table."""
 
-    missing: Missing = "error"
+    missing: MissingOption = "error"
     na: NotAvailable = field(default_factory=list)
     categorical: Categorical = field(default_factory=list)
     numeric: Numeric = field(default_factory=list)
@@ -189,7 +191,7 @@ class TableOptions:
     drop_dependent: DropDependent = False
     header: Header = None
     covariance: Covariance = False
-    rows: Rows = None
+    rows: RowsOption = None
 
     @property
     def reading(self) -> Reading:

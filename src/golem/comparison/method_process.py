@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, Self
 
 from golem.comparison.other_packages import OTHER_PACKAGES, Estimate
-from golem.comparison.registry import Tables, learn, prepare
+from golem.comparison.registry import Tables, learn_with, prepare
 from golem.comparison.result import Step
 from golem.data.knowledge import Knowledge
 from golem.data.moments import Moments
@@ -147,7 +147,7 @@ def outcome_of(name: str, data: MethodData) -> Outcome:
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("default")
         try:
-            estimate = learn(name, *data)
+            estimate = learn_with(name, *data)
         except ValueError as error:
             outcome = Outcome("error", str(error))
         except Exception as error:  # noqa: BLE001  other packages may raise anything; it becomes a row of the table

@@ -15,7 +15,7 @@ from golem.runtime.files import csv_text, replacing, write_text
 from golem.runtime.html_text import html_table
 from golem.runtime.types import BoolMatrix
 
-RESULT_FILES = ("comparison.csv", "agreement.csv", "distances.csv", "comparison.png", "report.html")
+COMPARISON_FILES = ("comparison.csv", "agreement.csv", "distances.csv", "comparison.png", "report.html")
 
 
 @dataclass(frozen=True)

@@ -49,8 +49,8 @@ from golem.graphs.named_graph import NamedGraph
 from golem.output.settings_document import versions
 from golem.runtime.messages import quoted
 from golem.runtime.option_words import names_remedies
-from golem.runtime.parallel import in_parallel
 from golem.runtime.progress import ProgressDisplay
+from golem.runtime.threads import in_parallel
 from golem.runtime.types import BoolMatrix, Matrix
 from golem.runtime.version import __version__
 from golem.score.objective import graph_bic, graph_scores

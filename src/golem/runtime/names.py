@@ -11,8 +11,8 @@ from typing import Any, ParamSpec, TypeVar
 from golem.runtime.messages import nearest, quoted, shortened, suggestion
 
 _LONGEST = 1000
-Arguments = ParamSpec("Arguments")
-Result = TypeVar("Result")
+_Arguments = ParamSpec("_Arguments")
+_Result = TypeVar("_Result")
 
 
 def column_names(names: Sequence[Any] | None, d: int) -> tuple[str, ...]:
@@ -66,15 +66,15 @@ def require_parameters(
         raise TypeError(f"{owner} has no parameter {name!r}. {hint}")
 
 
-def suggests_parameters(model: type) -> Callable[[Callable[Arguments, Result]], Callable[Arguments, Result]]:
+def suggests_parameters(model: type) -> Callable[[Callable[_Arguments, _Result]], Callable[_Arguments, _Result]]:
     """Let a function with a parameter `model` refuse unknown parameters, and suggest those of this class of models."""
 
-    def decorate(function: Callable[Arguments, Result]) -> Callable[Arguments, Result]:
+    def decorate(function: Callable[_Arguments, _Result]) -> Callable[_Arguments, _Result]:
         known = list(inspect.signature(function).parameters)
         of_model = list(inspect.signature(vars(model)["__init__"]).parameters)[1:]
 
         @functools.wraps(function)
-        def checked(*args: Arguments.args, **options: Arguments.kwargs) -> Result:
+        def checked(*args: _Arguments.args, **options: _Arguments.kwargs) -> _Result:
             require_parameters(function.__name__, options, known, of_model, model.__name__)
             return function(*args, **options)
 

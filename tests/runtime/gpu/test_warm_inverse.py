@@ -4,9 +4,8 @@ import numpy as np
 import pytest
 import scipy.linalg
 
-from golem.runtime.gpu.accelerated import WarmInverse, _sum_of_powers
+from golem.runtime.gpu.accelerated import WarmInverse, _sum_of_powers, half, half_of_product, half_product, in_halves
 from golem.runtime.gpu.cuda_graphs import HostCopy
-from golem.runtime.gpu.half_precision import half, half_of_product, half_product, in_halves
 from golem.runtime.linear_algebra import orthonormal
 
 

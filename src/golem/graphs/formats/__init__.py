@@ -58,7 +58,7 @@ FORMATS: dict[str, GraphFormat] = {
         read_dot,
         r'(?i:(?:strict\s+)?(?:di)?graph)\s*(?:"(?:\\.|[^"\\])*"|[\w.]*)\s*\{',
     ),
-    "dagitty": GraphFormat((), dagitty.write_dagitty, dagitty.read_dagitty, dagitty.BEGINS),
+    "dagitty": GraphFormat((), dagitty.write_dagitty, dagitty.read_dagitty, dagitty.DAGITTY_BEGINS),
     "lavaan": GraphFormat((), r_packages.write_lavaan, r_packages.read_lavaan, r_packages.LAVAAN_BEGINS),
     "bnlearn": GraphFormat((), r_packages.write_bnlearn, r_packages.read_bnlearn, r_packages.BNLEARN_BEGINS),
     "pcalg": GraphFormat((), r_packages.write_pcalg, r_packages.read_pcalg, r_packages.PCALG_BEGINS),

@@ -4,24 +4,15 @@ from __future__ import annotations
 
 import functools
 import math
+from typing import Any
 
 import array_api_compat
 import numpy as np
 from numpy.typing import NDArray
 
-from golem.runtime.arrays import absorb, add_product, add_to_diagonal, identity_minus, namespace, transpose
+from golem.runtime.arrays import absorb, add_product, add_to_diagonal, identity_minus, is_tensor, namespace, transpose
 from golem.runtime.expm import ExpmPlan, cheapest_plan, expm_by_plan, power_norms, suffices
-from golem.runtime.gpu import LARGE
 from golem.runtime.gpu.cuda_graphs import HostCopy
-from golem.runtime.gpu.half_precision import (
-    HALF_ROUNDOFF,
-    add_half_product,
-    half,
-    half_of_product,
-    half_product,
-    in_halves,
-    supports_half_products,
-)
 from golem.runtime.linear_algebra import (
     EXACT,
     MatrixFunctions,
@@ -31,6 +22,8 @@ from golem.runtime.linear_algebra import (
 )
 from golem.runtime.types import Array
 
+# From this size on, accelerated functions are faster than exact ones.
+LARGE = 2048
 # Truncation error of exp. A descent does not need more digits, which would cost one or two more products.
 _EPSILON = 1e-6
 # Allowed growth of norms in one step: the plan for exp suffices up to this factor.
@@ -45,6 +38,8 @@ _MOST_CHECKS = 3
 _STEP_SCALE = 2.0**12
 _RESIDUAL_SCALE = 2.0**16
 _IMAGE_SCALE = 2.0**-8
+# Relative rounding error of half precision.
+HALF_ROUNDOFF = 2.0**-11
 
 
 class Accelerated(MatrixFunctions):
@@ -202,3 +197,70 @@ def _largest_directions(Y: Array) -> Array:
 @functools.lru_cache(maxsize=1)
 def _random_directions(d: int, count: int) -> NDArray[np.float64]:
     return np.random.default_rng(0).standard_normal((d, count))
+
+
+def half(A: Array) -> Array:
+    """Return an array in half precision: 11 bits, at most 65504, and a spacing of 6e-8 near zero."""
+    return namespace(A).astype(A, namespace(A).float16)
+
+
+def half_of_product(A: Array, factor: float) -> Array:
+    """Return factor A in half precision; on tensors in one pass over memory."""
+    if is_tensor(A):
+        import torch
+
+        return torch.mul(A, factor, out=torch.empty_like(A, dtype=torch.float16))
+    return half(A * factor)
+
+
+def in_halves(A: Array) -> tuple[Array, Array]:
+    """Split a matrix into the sum of two in half precision, with 22 bits together."""
+    upper = half(A)
+    if is_tensor(A):
+        import torch
+
+        return upper, torch.sub(A, upper, out=torch.empty_like(upper))
+    return upper, half(A - upper)
+
+
+def half_product(A: Array | tuple[Array, Array], B: Array) -> Array:
+    """Return A B in single precision, for B and A in half precision; A can be split in two (`in_halves`)."""
+    if isinstance(A, tuple):
+        product = half_product(A[0], B)
+        add_half_product(product, A[1], B)
+        return product
+    if is_tensor(A) and A.device.type == "cuda":
+        import torch
+
+        return torch.mm(A, B, out_dtype=torch.float32)
+    xp = namespace(A)
+    return xp.astype(A, xp.float32) @ xp.astype(B, xp.float32)
+
+
+def add_half_product(total: Array, A: Array, B: Array) -> None:
+    """Add A B to `total` in place, for A and B in half and `total` in single precision."""
+    if is_tensor(A) and A.device.type == "cuda":
+        import torch
+
+        torch.addmm(total, A, B, out_dtype=torch.float32, out=total)
+    else:
+        total += half_product(A, B)
+
+
+def supports_half_products(array: Array) -> bool:
+    """Return whether the device of an array multiplies half-precision matrices fast."""
+    return is_tensor(array) and array.device.type == "cuda" and _works_on(array.device)
+
+
+@functools.cache
+def _works_on(device: Any) -> bool:
+    import torch
+
+    one = torch.ones((1, 1), dtype=torch.float16, device=device)
+    try:
+        half_product((one, one), one)
+    except torch.cuda.OutOfMemoryError:
+        raise
+    except (RuntimeError, TypeError):  # PyTorch before 2.8, or not an NVIDIA GPU
+        return False
+    return True

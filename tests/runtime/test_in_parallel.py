@@ -9,7 +9,7 @@ import threading
 import joblib
 import pytest
 
-from golem.runtime.parallel import in_parallel
+from golem.runtime.threads import in_parallel
 
 
 def square(x):
