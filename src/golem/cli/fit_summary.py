@@ -94,7 +94,7 @@ def print_summary(model: Golem, supplement: Supplement, document: GraphDocument)
     if document.missing is not None:
         out.print(document.missing["sentence"])
     if document.environments:
-        print_environments(document.environments)
+        _print_environments(document.environments)
     if document.knowledge:
         out.print(_knowledge_sentence(document.knowledge))
     if found:
@@ -128,7 +128,7 @@ def _print_edges(found: list[Edge], bootstrap: Bootstrap | None) -> None:
     from golem.output.document import DIRECTIONS
 
     words = [DIRECTIONS.get(edge.direction_from or "", "") for edge in found]
-    headings, cells = edge_columns(found, bootstrap)
+    headings, cells = _edge_columns(found, bootstrap)
     shown = found[: out.most(_MOST_EDGES)]
     table, narrow = edge_table(*headings), edge_table(*headings)
     table.add_column("direction" if any(words) else "")
@@ -270,7 +270,7 @@ def print_saved(output: Path, more: Sequence[str] = ()) -> None:
     print_files(output, [*written, *more])
 
 
-def edge_columns(
+def _edge_columns(
     found: list[Edge], bootstrap: Bootstrap | None
 ) -> tuple[tuple[str, ...], Callable[[Edge], tuple[str, ...]]]:
     """Return the headings of the numbers in the table of edges, and a function that returns the numbers of an edge."""
@@ -307,7 +307,7 @@ def _written(value: float | None, format: str) -> str:
     return "" if value is None else f"{value:{format}}".removesuffix(".")
 
 
-def print_environments(environments: Sequence[EnvironmentRecord]) -> None:
+def _print_environments(environments: Sequence[EnvironmentRecord]) -> None:
     """Print the rows and targets of each environment."""
     out.print(f"{counted(len(environments), 'environment')}:")
     shown = environments[: out.most(_MOST_ENVIRONMENTS)]
