@@ -82,11 +82,15 @@ def draw(d: int, n: int, seed: int, kind: str = "raw", degree: float = 4.0) -> t
     return weights[np.ix_(kept, kept)] != 0, X / X.std(axis=0) if kind == "standardized" else X
 
 
-def run(python: str, program: str, arguments: list[str], cache: str | None = None) -> list[list[float]]:
-    """Run a program in an environment, and return the lines it prints."""
+def run(
+    python: str, program: str, arguments: list[str], cache: str | None = None, source: str | None = None
+) -> list[list[float]]:
+    """Run a program in an environment, with golem from the folder `source` if given; return the lines it prints."""
     environment = os.environ | ({"NUMBA_CACHE_DIR": cache} if cache else {})
     if python != sys.executable:
         environment.pop("PYTHONPATH", None)  # would replace the golem of that environment
+    if source:
+        environment["PYTHONPATH"] = source
     ended = subprocess.run([python, "-c", program, *arguments], env=environment, capture_output=True, text=True)
     if ended.returncode:
         sys.exit(ended.stderr[-2000:])

@@ -32,8 +32,8 @@ def test_resamples_keep_the_environments(frame):
     assert sample.environments.n == 300
     drawn, _ = sample.draw_with_rows(np.random.default_rng(0))
     assert drawn.labels == ("control", "ko")
-    assert [part.n for part in drawn.moments] == [100, 50]  # a resample counts as half of its rows
-    shift = drawn.moments[1].mean[0] - drawn.moments[0].mean[0]
+    assert [part.moments.n for part in drawn.parts] == [100, 50]  # a resample counts as half of its rows
+    shift = drawn.parts[1].moments.mean[0] - drawn.parts[0].moments.mean[0]
     assert 4 < shift < 6
     first, second = sample.halves(1, np.random.default_rng(0))
     assert np.allclose((first + second).pooled([0]).scatter, sample.environments.pooled([0]).scatter)

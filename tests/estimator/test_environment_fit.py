@@ -8,14 +8,14 @@ from sklearn.exceptions import ConvergenceWarning
 
 from golem import Golem, Knowledge, Moments
 from golem.data.coded_tables import CodedTable
-from golem.data.environments import Environments
+from golem.data.table import Table
 from golem.graphs.dag import is_dag
-from golem.score.sparsity import L0
-from golem.search.local.environment_score import (
+from golem.score.environment_score import (
     environment_score,
     environment_standard_errors,
     regress_environments,
 )
+from golem.score.sparsity import L0
 from golem.simulate import random_sem, simulate_environments
 from golem.solvers import Status
 
@@ -43,7 +43,7 @@ def frame(tables):
 
 
 def made(tables):
-    return Environments.of({label: Moments.from_rows(X, "abcd") for label, X in tables.items()}, TARGETS)
+    return Table.of({label: Moments.from_rows(X, "abcd") for label, X in tables.items()}, TARGETS)
 
 
 def residual_sum(parts, j, parents, intercepts):
@@ -91,7 +91,7 @@ def test_a_soft_intervention_needs_its_own_term():
         label: Moments.from_covariance([[1.0, 1.0], [1.0, 1.0 + noise]], 1000, names=["x", "y"])
         for label, noise in (("control", 1.0), ("louder", 1.2))
     }
-    both = Environments.of(parts, {"control": [], "louder": ["y"]})
+    both = Table.of(parts, {"control": [], "louder": ["y"]})
     margins = {}
     for kind in ("soft", "hard"):
         score = environment_score(both, L0(0.0), kind)

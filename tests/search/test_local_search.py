@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 
 from golem.data.moments import Moments
+from golem.score import node_scores
+from golem.score.node_scores import Counts, gaussian_blocks
 from golem.score.solution import Status
 from golem.score.sparsity import L0
 from golem.search.free.free_order import find_exact
@@ -14,12 +16,12 @@ from golem.search.local import (
     local_chain,
     local_cost_kernels,
     local_count_kernels,
+    local_kernel_arrays,
     local_kernels,
     local_parent_kernels,
     local_search,
 )
 from golem.search.local.local_problem import LocalProblem, empty_memo, empty_values
-from golem.search.local.local_scores import Counts, gaussian_blocks
 from golem.search.local.local_search import search_local
 from golem.search.order_problem import OrderProblem
 from golem.simulate import simulate, simulate_table
@@ -245,3 +247,7 @@ def test_every_kernel_is_compiled_for_one_signature():
     compiled = {name: len(kernel.overloads) for name, kernel in used.items() if hasattr(kernel, "overloads")}
     assert compiled
     assert {name: count for name, count in compiled.items() if count > 1} == {}
+
+
+def test_kernels_and_scores_agree_when_a_column_is_determined_by_others():
+    assert local_kernel_arrays.COLLINEAR == node_scores.COLLINEAR

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 from sklearn.base import clone
 
-from golem.data.environments import Environments
 from golem.data.moments import Moments
+from golem.data.table import Table
 from golem.data.variables import Coding
 from golem.estimator.category_fit import conclude_categories
 from golem.estimator.direction_evidence import RowSource
@@ -18,8 +18,8 @@ from golem.estimator.learned_graph import MATRICES, has_categories
 from golem.estimator.name_order import NameOrder
 from golem.estimator.settings import is_counted
 from golem.runtime.types import BoolMatrix, Matrix
+from golem.score.node_scores import Counts
 from golem.score.solution import Status
-from golem.search.local.local_scores import Counts
 
 # With more columns a second search takes too long.
 LARGEST = 200
@@ -101,8 +101,7 @@ def reversed_refit(model: Golem) -> Golem:
     names = tuple(f"x{len(place) - 1 - place[name]}" for name in moments.variables)
     refit: Golem = clone(model).set_params(callback=None, knowledge=model.knowledge_)
     if (known := model.environments_) is not None:
-        parts = tuple(dataclasses.replace(part, names=names) for part in known.moments)
-        return fit_quietly(refit, dataclasses.replace(known, moments=parts))
+        return fit_quietly(refit, known.with_moments(dataclasses.replace(p.moments, names=names) for p in known.parts))
     if coding is None:
         return fit_quietly(refit, dataclasses.replace(moments, names=names))
     renamed = Coding(tuple(dataclasses.replace(one, name=x) for one, x in zip(coding.variables, names, strict=True)))
@@ -111,7 +110,7 @@ def reversed_refit(model: Golem) -> Golem:
     return fit_quietly(refit, moments, score.codes.astype(float) if isinstance(score, Counts) else None)
 
 
-def fit_quietly(model: Golem, data: Moments | Environments, rows: Matrix | None = None) -> Golem:
+def fit_quietly(model: Golem, data: Moments | Table, rows: Matrix | None = None) -> Golem:
     """Fit a model again, without the warnings of the first fit: equal scales, few rows."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

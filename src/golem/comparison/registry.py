@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 
 from golem.baselines import FGS, PC, DirectLiNGAM, Notears, SortRegress
 from golem.comparison.other_packages import OTHER_PACKAGES, Estimate, OtherPackage
-from golem.data.environments import Environments
 from golem.data.knowledge import Knowledge
 from golem.data.moments import Moments
+from golem.data.table import Table
 from golem.estimator.category_settings import DISCRETE, ScoreName, possible_codes, with_numbers, without_categories
 from golem.estimator.golem import Golem
 from golem.runtime.messages import suggestion
@@ -134,7 +134,7 @@ def named_table(rows: Matrix, names: Sequence[str]) -> Any:
 class Tables(NamedTuple):
     """The rows of several environments; None if only their moments are known."""
 
-    environments: Environments
+    environments: Table
     rows: list[Matrix] | None
 
 

@@ -53,9 +53,9 @@ from golem.runtime.progress import ProgressDisplay
 from golem.runtime.threads import in_parallel
 from golem.runtime.types import BoolMatrix, Matrix
 from golem.runtime.version import __version__
+from golem.score.node_scores import Counts, GaussianBlocks
 from golem.score.objective import graph_bic, graph_scores
 from golem.score.regression import residual_variances
-from golem.search.local.local_scores import Counts, GaussianBlocks
 
 TIME_LIMIT = 120.0
 
@@ -129,7 +129,7 @@ def compare(
     if isinstance(X, str | Path):
         raise ValueError(f"X must be a table or Moments; got the path {str(X)!r}. Use compare_file for files.")
     tables = read_tables(X, environments, targets, missing) if with_environments else None
-    rows, moments = (None, tables.environments.together()) if tables is not None else _read(X, missing)
+    rows, moments = (None, tables.environments.moments()) if tables is not None else _read(X, missing)
     variables = moments.variables
     warned: dict[str, tuple[str, ...]] = dict.fromkeys(_data_warnings(moments), ())
     score = None if moments.coding is None else automatic_table_score(moments, rows)

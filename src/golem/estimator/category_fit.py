@@ -26,16 +26,16 @@ from golem.gradient.lbfgs import LBFGS
 from golem.graphs.edges import Edges
 from golem.runtime.types import Indices, Matrix, Vector
 from golem.score.block_regression import BlockRegression, regress_block
-from golem.score.regression import Regressions
-from golem.score.solution import Solution
-from golem.score.sparsity import L0
-from golem.search.local.local_scores import (
+from golem.score.node_scores import (
     Counts,
     GaussianBlocks,
     gaussian_blocks,
     loss_per_edge,
     total_cost,
 )
+from golem.score.regression import Regressions
+from golem.score.solution import Solution
+from golem.score.sparsity import L0
 from golem.search.local.local_search import LocalResult
 from golem.search.solver import Order
 

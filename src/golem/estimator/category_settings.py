@@ -19,7 +19,7 @@ from golem.runtime.arrays import to_numpy
 from golem.runtime.messages import counted, quoted, shown
 from golem.runtime.option_words import as_categories, dropping
 from golem.runtime.user_warnings import warn_user
-from golem.search.local.score_choice import choose_category_score
+from golem.score.category_score import choose_category_score
 from golem.search.solver import Order
 
 if TYPE_CHECKING:

@@ -27,10 +27,10 @@ from golem.estimator.settings import is_counted
 from golem.graphs.edges import Edges
 from golem.runtime.messages import counted, quoted
 from golem.runtime.types import Array, BoolVector, Matrix, Vector
+from golem.score.environment_score import environment_score
+from golem.score.node_scores import GaussianBlocks, node_penalty
 from golem.score.regression import Regressions, family_variances, regress_edges
 from golem.score.sparsity import L0
-from golem.search.local.environment_score import environment_score
-from golem.search.local.local_scores import GaussianBlocks, node_penalty
 
 if TYPE_CHECKING:
     from golem.estimator.golem import Golem
@@ -201,7 +201,8 @@ def experiments_of(model: Golem, rows: RowSource) -> Experiments | None:
     complete = [table[~np.isnan(table).any(axis=1)] for table in tables]
     # Rows of a bootstrap resample are worth fewer independent ones. After EM, incomplete rows count too.
     worth = 1.0
-    for moments, table, own in zip(environments.moments, tables, complete, strict=True):
+    for part, table, own in zip(environments.parts, tables, complete, strict=True):
+        moments = part.moments
         known, given = (moments.n, own) if moments.patterns is None else (moments.patterns.counts.sum(), table)
         worth = min(worth, float(known) / max(len(given), 1))
     return Experiments(complete, environments.targets, model.intervention, model.intercepts == "shared", worth)

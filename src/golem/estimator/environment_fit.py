@@ -11,8 +11,8 @@ import numpy as np
 
 from golem.data.checks import require_learnable
 from golem.data.environment_input import Targets, read_environments_and_rows
-from golem.data.environments import INTERCEPTS, INTERVENTIONS
 from golem.data.inputs import read_knowledge
+from golem.data.table import INTERCEPTS, INTERVENTIONS
 from golem.estimator.direction_evidence import RowSource, given_rows
 from golem.estimator.learned_graph import has_categories
 from golem.estimator.local_fit import run_local
@@ -22,11 +22,11 @@ from golem.gradient.adam import Adam
 from golem.gradient.lbfgs import LBFGS
 from golem.graphs.edges import Edges
 from golem.runtime.types import BoolMatrix, Vector
+from golem.score.environment_score import environment_score, regress_environments
+from golem.score.node_scores import GaussianBlocks
 from golem.score.regression import Regressions, regressions
 from golem.score.solution import Solution
 from golem.score.sparsity import L0
-from golem.search.local.environment_score import environment_score, regress_environments
-from golem.search.local.local_scores import GaussianBlocks
 from golem.search.local.local_search import LocalResult
 from golem.search.solver import Order
 
@@ -76,7 +76,7 @@ def run_environments(
     model.environments_, own = read_environments_and_rows(model, X, environments, targets)
     rows = given_rows(own, rows)
     model.environments_.require_learnable(model.intervention)
-    model.moments_ = model.environments_.together(model.intercepts)
+    model.moments_ = model.environments_.moments(model.intercepts)
     model.missing_ = model.moments_.missing
     require_learnable(model.moments_, uses_scale=False)
     model.knowledge_ = read_knowledge(model.knowledge, model.moments_.names)

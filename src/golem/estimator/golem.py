@@ -16,12 +16,12 @@ from golem.data.checks import require_learnable, require_rows, warn_of_equal_sca
 from golem.data.coded_sample import read_categories
 from golem.data.dependence import warn_of_dependent_codes, warn_of_dependent_rows
 from golem.data.environment_input import Targets, is_interventional
-from golem.data.environments import Intercepts, Intervention
 from golem.data.inputs import TableEstimator, read_data, read_knowledge
 from golem.data.knowledge import Knowledge, NamedKnowledge
 from golem.data.levels import warn_of_codes
 from golem.data.missing import MissingChoice, require_choice
 from golem.data.moments import Moments
+from golem.data.table import Intercepts, Intervention
 from golem.data.table_input import is_table
 from golem.estimator.category_fit import fit_categories
 from golem.estimator.category_settings import ScoreChoice, require_numbers, require_score
@@ -166,7 +166,7 @@ class Golem(NotebookDisplay, TableEstimator, GraphMatrices, Conveniences):
         The solve of GOLEM-EV for `init="ev"`.
     moments_ : Moments
         The sufficient statistics of the data; with environments, of all rows, with the covariance within environments.
-    environments_ : Environments or None
+    environments_ : Table or None
         The moments and targets of each environment; None if none were given.
     missing_ : Missing or None
         The missing values and their treatment; None if there were none.
@@ -273,7 +273,7 @@ class Golem(NotebookDisplay, TableEstimator, GraphMatrices, Conveniences):
         ----------
         X : array, sparse matrix, tensor, DataFrame (pandas, Polars), PyArrow table or Moments
             Data of shape (n, d), or their moments. Of several environments also a dictionary from labels to tables or
-            Moments, or `Environments`.
+            Moments, or `Table`.
         y : None
             Ignored, for scikit-learn.
         environments : str or sequence of n labels, optional
@@ -287,7 +287,7 @@ class Golem(NotebookDisplay, TableEstimator, GraphMatrices, Conveniences):
             other data or settings is refused. A fit that has ended returns at once.
         rows : array of shape (r, d) or function, optional
             If X is Moments: the rows, or a sample of them, for directions by the shape of the noise. If X is
-            `Environments`: a dictionary from labels to rows, for directions by interventions. Or a function for them.
+            `Table`: a dictionary from labels to rows, for directions by interventions. Or a function for them.
         """
         self._forget()
         noise, solver = self.check_settings()

@@ -17,8 +17,8 @@ from golem.model.linear_sem import LinearSEM
 from golem.runtime.types import BoolMatrix, BoolVector, Matrix, Vector
 
 if TYPE_CHECKING:
-    from golem.data.environments import Environments
     from golem.data.moments import Moments
+    from golem.data.table import Table
     from golem.estimator.category_fit import CategoryFit, LevelCoefficient
     from golem.estimator.category_settings import ScoreName
     from golem.estimator.experiment_checks import ExperimentChecks
@@ -121,7 +121,7 @@ class GraphMatrices:
     solution_: Solution = _AfterFit()  # type: ignore[assignment]
     likelihood_: Likelihood
     moments_: Moments = _AfterFit()  # type: ignore[assignment]
-    environments_: Environments | None
+    environments_: Table | None
     category_fit_: CategoryFit
 
     @functools.cached_property

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from golem.estimator.name_order import NameOrder
+from golem.score.node_scores import Counts, GaussianBlocks
 from golem.score.regression import Regressions
 from golem.score.solution import Progress, Solution, Status, TracePoint
-from golem.search.local.local_scores import Counts, GaussianBlocks
 from golem.search.local.local_search import LocalResult, search_local
 from golem.search.solver import Order
 

@@ -8,9 +8,9 @@ from golem.estimator.golem import Golem
 from golem.estimator.learned_graph import LearnedGraph, has_categories
 from golem.graphs.graph_document import EnvironmentRecord, GraphDocument
 from golem.runtime.types import Vector
+from golem.score.environment_score import environment_standard_errors
 from golem.score.incomplete import edge_rows
 from golem.score.regression import Regressions, regress_edges, standard_errors
-from golem.search.local.environment_score import environment_standard_errors
 
 # Columns whose means shift most, per environment.
 _MOST_SHIFTS = 5
@@ -29,13 +29,14 @@ def environment_records(model: Golem) -> list[EnvironmentRecord] | None:
     if found is None:
         return None
     records = []
-    for label, moments, targets, shifts in zip(found.labels, found.moments, found.targets, found.shifts(), strict=True):
+    for part, shifts in zip(found.parts, found.shifts(), strict=True):
+        targets = part.targets
         largest = np.argsort(-np.abs(shifts), kind="stable")[:_MOST_SHIFTS].tolist()
         listed = [*targets, *(j for j in largest if j not in targets and abs(shifts[j]) >= _LEAST_SHIFT)]
         records.append(
             EnvironmentRecord(
-                label=label,
-                rows=moments.n,
+                label=part.label,
+                rows=part.moments.n,
                 targets=[found.names[j] for j in targets],
                 shifts={found.names[j]: float(shifts[j]) for j in listed} if len(found.labels) > 1 else {},
             )

@@ -1,7 +1,9 @@
 """The score S(B) = L(B) + R_sparse(B) + R_DAG(B) (paper, eq. 1): one file per term.
 
 `likelihood` is L, `sparsity` is R_sparse, `acyclicity` is R_DAG, and `objective` is their weighted sum. `regression`
-regresses nodes on their parents, which is all that L needs on a DAG. How to minimize the score belongs to `solvers`.
+regresses nodes on their parents, which is all that L needs on a DAG. `node_scores` are sums over nodes for tables that
+one covariance does not describe: environments and categories. How to minimize a score belongs to `search` and
+`gradient`.
 """
 
 from golem.score.acyclicity import Acyclicity, Expm, LogDet, Polynomial

@@ -19,7 +19,7 @@ from golem.data.variables import Coding
 from golem.runtime.messages import counted, quoted, shortened
 from golem.runtime.names import positions
 from golem.runtime.types import Matrix
-from golem.search.local.local_scores import Counts
+from golem.score.node_scores import Counts
 
 if TYPE_CHECKING:
     from golem.estimator.golem import Golem

@@ -19,10 +19,10 @@ from golem.model.linear_equations import number_of
 from golem.runtime.types import BoolMatrix, Matrix, Vector
 from golem.score.edge_losses import edge_losses
 from golem.score.likelihood import GaussianEV
+from golem.score.node_scores import loss_per_edge, total_cost
 from golem.score.objective import PAPER_PENALTIES, Objective
 from golem.score.regression import regress_edges, regressions
 from golem.score.sparsity import L0
-from golem.search.local.local_scores import loss_per_edge, total_cost
 
 if TYPE_CHECKING:
     from golem.estimator.golem import Golem

@@ -10,12 +10,12 @@ from numpy.typing import NDArray
 
 from golem.data.checks import most_parents
 from golem.runtime.types import BoolMatrix, Vector
+from golem.score.node_scores import Counts, GaussianBlocks
 from golem.score.sparsity import L0
 from golem.search.free import order_kernel_arrays
 from golem.search.free.candidates import markov_blankets
 from golem.search.local import local_kernel_arrays as kernels
 from golem.search.local.local_kernels import advance
-from golem.search.local.local_scores import Counts, GaussianBlocks
 from golem.search.masks import edge_kinds
 from golem.search.shared_kernels import NO_NODE
 

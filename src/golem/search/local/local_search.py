@@ -13,9 +13,9 @@ from golem.graphs.dag import topological_order
 from golem.graphs.edges import Edges
 from golem.runtime.interrupts import losing_interrupts
 from golem.runtime.types import BoolMatrix, Indices, Vector
+from golem.score.node_scores import Counts, GaussianBlocks, gaussian_blocks
 from golem.score.solution import TIE, Callback, Status
 from golem.search.exact_order import LARGEST_EXACT, Subsets
-from golem.search.local.local_scores import Counts, GaussianBlocks, gaussian_blocks
 from golem.search.masks import checked_masks
 from golem.search.order_problem import Effort
 from golem.search.search_clock import SearchClock
@@ -78,7 +78,7 @@ def search_local(
 
     Examples
     --------
-    >>> from golem.search.local.local_scores import gaussian_blocks
+    >>> from golem.score.node_scores import gaussian_blocks
     >>> S = np.array([[1.0, 0.0, 0.6], [0.0, 1.0, 0.6], [0.6, 0.6, 1.0]])  # a collider
     >>> search_local(gaussian_blocks([S], [1000])).graph.astype(int)
     array([[0, 0, 1],

@@ -6,8 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from golem.data.environments import Environments
 from golem.data.moments import Moments
+from golem.data.table import Table
 from golem.data.targets import coded_labels, read_targets
 
 NAMES = ("A", "B", "C")
@@ -21,7 +21,7 @@ def tables(*sizes, seed=0, columns=3):
 
 def made(parts, targets, names=NAMES):
     moments = {label: Moments.from_rows(rows, names) for label, rows in parts.items()}
-    return Environments.of(moments, targets)
+    return Table.of(moments, targets)
 
 
 def test_pooling_is_regression_on_indicators_of_the_environments():
@@ -46,7 +46,7 @@ def test_sums_over_sets_of_environments_keep_their_digits():
     found = made(parts, {label: [] for label in parts})
     for out in range(7):
         which = [e for e in range(7) if e != out]
-        direct = sum(found.moments[e].scatter for e in which)
+        direct = sum(found.parts[e].moments.scatter for e in which)
         assert np.allclose(found.pooled(which).scatter, direct, rtol=1e-12)
 
 
@@ -70,7 +70,7 @@ def test_targets_follow_the_columns():
     turned = found.reordered(["C", "B", "A"])
     assert turned.named_targets == {"y": ["C", "A"], "x": []}
     assert turned.groups() == {(1,): [0, 2], (0, 1): [1]}
-    assert np.array_equal(turned.moments[0].mean, second.mean(axis=0)[::-1])
+    assert np.array_equal(turned.parts[0].moments.mean, second.mean(axis=0)[::-1])
     by_number = made({"x": first, "y": second}, {"x": [], "y": [0, np.int64(2)]})
     assert by_number.targets == ((), (0, 2))
 
@@ -109,7 +109,7 @@ def test_targets_that_do_not_fit_are_refused(targets, message):
 def test_environments_need_the_same_columns():
     first, second = (Moments.from_rows(rows, names) for rows, names in zip(tables(9, 8), (NAMES, "ABD"), strict=True))
     with pytest.raises(ValueError, match="'y' has the columns 'A', 'B', 'D'"):
-        Environments.of({"x": first, "y": second}, {"x": [], "y": []})
+        Table.of({"x": first, "y": second}, {"x": [], "y": []})
 
 
 def refusal(parts, targets, intervention):
@@ -180,7 +180,7 @@ def test_targets_are_read_from_json(tmp_path):
 def test_some_columns_have_the_moments_and_targets_of_the_whole():
     rng = np.random.default_rng(0)
     parts = {label: Moments.from_rows(rng.normal(size=(20, 4)), list("abcd")) for label in ("x", "y")}
-    whole = Environments.of(parts, {"x": [], "y": ["a", "c"]})
+    whole = Table.of(parts, {"x": [], "y": ["a", "c"]})
     few = whole.selected([3, 2])
     assert (few.names, few.targets) == (("d", "c"), ((), (1,)))
     np.testing.assert_array_equal(few.pooled([0, 1]).scatter, whole.pooled([0, 1]).scatter[np.ix_([3, 2], [3, 2])])

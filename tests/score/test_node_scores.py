@@ -10,10 +10,10 @@ import pytest
 from scipy.special import gammaln
 from scipy.stats import chi2
 
+from golem.score.node_scores import Counts, gaussian_blocks, node_penalty
 from golem.score.regression import residual_variance
 from golem.score.sparsity import L0
 from golem.search.exact_order import Subsets
-from golem.search.local.local_scores import Counts, gaussian_blocks, node_penalty
 from golem.simulate import simulate
 
 

@@ -1,9 +1,8 @@
 """Scores that are sums over the nodes: the cost of a node given its parents, in units of the deviance; lower is better.
 
-The fast search (`order_search`) needs one covariance, one number of rows and one column per node. These scores do not:
 `GaussianBlocks` has a matrix per set of environments and nodes of several columns, `Counts` has categories. Both are
-differences of a function of sets of nodes, F(parents and node) - F(parents), plus a penalty. `local_search` finds
-graphs with low scores.
+differences of a function of sets of nodes, F(parents and node) - F(parents), plus a penalty. Graphs with low scores are
+found in `search`.
 """
 
 from __future__ import annotations
@@ -20,8 +19,10 @@ from golem.data.checks import most_parents
 from golem.graphs.edges import Edges
 from golem.runtime.types import BoolMatrix, Indices, Matrix, Vector
 from golem.score.sparsity import L0, choice_of_categories
-from golem.search.local.local_kernel_arrays import COLLINEAR
 
+# A column is determined by others if they leave less than this share of its variance; the rest is rounding error. As a
+# parent it is skipped, and as a child this is its residual variance, so that scores are finite.
+COLLINEAR = 1e-10
 _STACK_NUMBERS = 1 << 22
 
 

@@ -9,10 +9,10 @@ import pandas as pd
 import pytest
 
 from golem.data.coded_tables import CodedTable
+from golem.score import category_score
+from golem.score.category_score import choose_category_score
+from golem.score.node_scores import Counts
 from golem.score.sparsity import L0
-from golem.search.local import score_choice
-from golem.search.local.local_scores import Counts
-from golem.search.local.score_choice import choose_category_score
 
 
 def a_table(*levels: int, n: int = 400, seed: int = 0) -> CodedTable:
@@ -42,17 +42,17 @@ def lowest_of_forests(score: Counts) -> float:
 @pytest.mark.parametrize("kind", ["bic", "bdeu"])
 def test_the_best_tree_has_the_lowest_score_of_all_forests(kind: str) -> None:
     table = a_table(3, 2, 4, 3, seed=1)
-    counts, levels = score_choice._pair_counts(table.moments()), table.coding.levels
-    values = score_choice._bic(counts, levels) if kind == "bic" else score_choice._bdeu(counts, levels)
+    counts, levels = category_score._pair_counts(table.moments()), table.coding.levels
+    values = category_score._bic(counts, levels) if kind == "bic" else category_score._bdeu(counts, levels)
     expected = lowest_of_forests(Counts(table.codes, levels, kind, sparsity=L0("bic")))  # type: ignore[arg-type]
-    assert score_choice._best_tree(values) == pytest.approx(expected, abs=1e-6)
+    assert category_score._best_tree(values) == pytest.approx(expected, abs=1e-6)
 
 
 def test_pairs_of_levels_are_counted_from_the_covariance() -> None:
     table = a_table(3, 2, 4)
     levels = table.coding.levels
     indicators = np.column_stack([table.codes[:, [j]] == np.arange(levels[j]) for j in range(3)]).astype(float)
-    assert np.array_equal(score_choice._pair_counts(table.moments()), indicators.T @ indicators)
+    assert np.array_equal(category_score._pair_counts(table.moments()), indicators.T @ indicators)
 
 
 def test_few_levels_have_bic_and_many_the_mixed_score() -> None:
