@@ -52,7 +52,7 @@ class Outcome:
 
 
 class MethodProcess:
-    """Runs methods on one table in a child process per thread that asks; use it in a `with` block.
+    """Runs methods on one table, in one child process per thread of the caller; use it in a `with` block.
 
     Parameters
     ----------
@@ -74,6 +74,7 @@ class MethodProcess:
         callback: Callable[[Step], None] | None = None,
     ) -> None:
         self._data, self._names, self._time_limit, self._callback = data, names, time_limit, callback
+        self._children: list[ChildProcess] = []
         self._idle: list[ChildProcess] = []
         self._temporary = contextlib.ExitStack()
         self._path = self._temporary.enter_context(temporary_folder("golem-compare-")) / "data"
@@ -84,8 +85,8 @@ class MethodProcess:
         return self
 
     def __exit__(self, *problem: object) -> None:
-        while self._idle:
-            self._idle.pop().close()
+        for child in self._children:
+            child.close()
         self._temporary.close()
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -95,15 +96,20 @@ class MethodProcess:
         """Run a method, if it is installed. A KeyboardInterrupt stops its process and is raised again."""
         if name in OTHER_PACKAGES and not OTHER_PACKAGES[name].is_installed:
             return Outcome("not installed", OTHER_PACKAGES[name].install)
-        process = self._idle.pop() if self._idle else ChildProcess(f"{__name__}:answer", str(self._path))
+        child = self._idle.pop() if self._idle else self._another_child()
         try:
-            return process.ask(name, self._time_limit, self._tick(name))  # type: ignore[no-any-return]
+            return child.ask(name, self._time_limit, self._tick(name))  # type: ignore[no-any-return]
         except TimeLimitError as stop:
             return Outcome("time limit", str(stop))
         except CrashError as crash:
             return Outcome("crashed", str(crash))
         finally:
-            self._idle.append(process)
+            self._idle.append(child)
+
+    def _another_child(self) -> ChildProcess:
+        child = ChildProcess(f"{__name__}:answer", str(self._path))
+        self._children.append(child)
+        return child
 
     def _tick(self, name: str) -> Callable[[float], None] | None:
         callback = self._callback
