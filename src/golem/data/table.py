@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import functools
 import hashlib
+import itertools
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -176,6 +177,11 @@ class Table:
         return bool(self.parts[0].label)
 
     @property
+    def environments(self) -> tuple[Part, ...]:
+        """The parts that are labelled environments."""
+        return tuple(part for part in self.parts if part.label)
+
+    @property
     def missing(self) -> Missing | None:
         """The missing values of all parts and their treatment; None if there were none."""
         gaps = [part.moments.missing for part in self.parts if part.moments.missing is not None]
@@ -208,6 +214,13 @@ class Table:
     def selected(self, variables: Sequence[int]) -> Table:
         """Return the same table with some of the variables, by number."""
         return replace(self, parts=tuple(part.selected(variables) for part in self.parts))
+
+    def renamed(self, names: Sequence[str]) -> Table:
+        """Return the same moments of variables with other names, without rows."""
+        pairs = zip(self.coding.variables, names, strict=True)
+        coding = Coding(tuple(replace(variable, name=name) for variable, name in pairs))
+        known = None if coding.is_numeric else coding
+        return self.with_moments(replace(part.moments, names=coding.column_names, coding=known) for part in self.parts)
 
     def with_moments(self, moments: Iterable[Moments]) -> Table:
         """Return a table with other moments of each part, and without rows."""
@@ -263,6 +276,8 @@ class Table:
 
     def variances(self, which: Sequence[int], intercepts: Intercepts = "separate") -> Vector:
         """Return the variances of `pooled`, without the covariances."""
+        if not self.has_environments:
+            return self.parts[0].moments.variances
         rows, means = self._rows_and_means(which)
         total = sum(np.diagonal(self._columns[e].scatter) for e in which)
         if intercepts == "shared":
@@ -338,12 +353,13 @@ class Table:
     def shifts(self) -> Matrix:
         """Return how far the mean of each environment is from the observational mean, in standard deviations within.
 
-        The shape is (environments, columns). Without observational rows outside an environment, its mean is compared
-        with that of the other environments; the only observational environment has shift 0.
+        The shape is (environments, d); of a category, the shift of the level that shifts most. Without observational
+        rows outside an environment, its mean is compared with that of the other environments; the only observational
+        environment has shift 0.
         """
         everything = range(len(self.parts))
         scale = np.sqrt(self.moments().variances)
-        found = np.zeros((len(self.parts), len(scale)))
+        found, first = np.zeros((len(self.parts), len(scale))), self.coding.first
         for e in everything:
             others = [k for k in everything if k != e and not self.targets[k]]
             others = others or [k for k in everything if k != e and self.targets[e]]
@@ -351,7 +367,7 @@ class Table:
                 rows, means = self._rows_and_means([e, *others])
                 away: Vector = means[0] - rows[1:] @ means[1:] / rows[1:].sum()
                 found[e] = np.divide(away, scale, out=np.zeros(len(scale)), where=scale > 0)
-        return found
+        return np.column_stack([_largest(found[:, begin:end]) for begin, end in itertools.pairwise(first)])
 
     def require_learnable(self, intervention: Intervention) -> None:
         """Raise a ValueError for environments from which no graph can be learned."""
@@ -387,6 +403,11 @@ class Table:
                     f"Column {quoted([self.names[j] for j in fixed])} is constant in all environments "
                     f"that do not target {self.names[nodes[0]]!r}. Add an environment in which both vary."
                 )
+
+
+def _largest(shifts: Matrix) -> Vector:
+    """Return the value of the largest size in each row."""
+    return np.asarray(np.take_along_axis(shifts, np.abs(shifts).argmax(axis=1)[:, None], axis=1)[:, 0])
 
 
 def require_rows(sizes: Mapping[str, int]) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 from golem.data.coded_sample import read_categories
 from golem.data.environment_input import Targets, is_interventional, read_environments_and_rows
 from golem.data.inputs import read_data, reader_for
+from golem.data.levels import warn_of_codes
 from golem.data.missing import MissingChoice
 from golem.data.moments import Moments
 from golem.data.resampling import are_shards, merged
@@ -45,16 +46,22 @@ def read_table(
         If X is not a table from which golem can learn.
     """
     if isinstance(X, Table) and not X.parts[0].label and environments is None and targets is None:
-        return X if rows is None else Table.single(X.parts[0].moments, rows, X.is_named)
+        return X if rows is None else Table.single(X.parts[0].moments, _later(rows), X.is_named)
     if is_interventional(X, environments, targets):
         return _with_rows(_read_environments(X, environments, targets, missing), rows)
     if are_shards(X):
-        return Table((Part("", merged(X), rows=rows, shards=tuple(X)),))
+        return Table((Part("", merged(X), rows=_later(rows), shards=tuple(X)),))
     found = read_categories(X, missing)
     moments, own = read_data(reader_for(missing), X, incomplete=True) if found is None else found
     if own is not None and rows is not None:
         raise ValueError("X has rows of its own. Give rows only if X is Moments.")
-    return Table.single(moments, rows if own is None else own, isinstance(X, Moments) or is_table(X))
+    warn_of_codes(X, moments.coding)
+    return Table.single(moments, _later(rows) if own is None else own, isinstance(X, Moments) or is_table(X))
+
+
+def _later(rows: Any) -> RowSource:
+    """Return rows that are not checked when a graph is learned: they were given with moments, for directions."""
+    return rows if rows is None or callable(rows) else lambda: rows
 
 
 def _read_environments(X: Any, environments: Any, targets: Targets | None, missing: MissingChoice) -> Table:
@@ -72,6 +79,8 @@ def _with_rows(table: Table, rows: Any) -> Table:
     """Return the environments of a table with their rows, a mapping from labels to rows or a function for it."""
     if rows is None:
         return table
+    if any(part.rows is not None for part in table.parts):
+        raise ValueError("X has rows of its own. Give rows only if X is Moments.")
 
     def of(label: str) -> RowSource:
         def read() -> Any:

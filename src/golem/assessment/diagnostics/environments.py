@@ -24,7 +24,7 @@ from golem.runtime.types import Indices, Matrix, Vector
 if TYPE_CHECKING:
     from golem.data.moments import Moments
     from golem.data.table import Table
-    from golem.estimator.experiment_checks import ExperimentChecks
+    from golem.directions.experiment_checks import ExperimentChecks
     from golem.estimator.golem import Golem
 
 # An effect that should not be there must be clear; one that should be there may be weak.
@@ -42,7 +42,7 @@ _GIVE_ROWS = "Give the rows of each environment instead of its moments."
 
 def find_environments(model: Golem) -> list[Finding]:
     """Check the experiments of a model with environments; return one finding per check, the most important first."""
-    environments = model.environments_
+    environments = model.table_
     assert environments is not None
     small = _find_small(environments)
     pairs = len(environments.labels) * environments.d

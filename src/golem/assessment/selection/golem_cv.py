@@ -23,7 +23,7 @@ from golem.data.moments import Moments
 from golem.data.resampling import Sample, are_shards, merged, read_sample
 from golem.data.table import Table
 from golem.estimator.golem import Golem
-from golem.estimator.learned_graph import MATRICES
+from golem.estimator.graph_matrices import MATRICES
 from golem.estimator.notebook_display import NotebookDisplay
 from golem.estimator.settings import is_counted
 from golem.runtime.option_words import names_remedies
