@@ -41,7 +41,7 @@ from golem.estimator.settings import is_counted, plain_number
 from golem.graphs.edges import Edges
 from golem.model.linear_sem import total_effects
 from golem.runtime.machine import available_cores
-from golem.runtime.option_words import names_remedies
+from golem.runtime.problems import names_remedies
 from golem.runtime.progress import Counter
 from golem.runtime.threads import interruptible_map
 from golem.runtime.user_warnings import warn_user

@@ -27,7 +27,7 @@ from golem.graphs.named_graph import NamedGraph
 from golem.model.linear_sem import LinearSEM
 from golem.runtime.html_text import MOST_ROWS, html_table, paragraph
 from golem.runtime.messages import counted, quoted, suggestion
-from golem.runtime.option_words import names_remedies
+from golem.runtime.problems import names_remedies
 from golem.runtime.types import BoolMatrix, Vector
 
 LEVEL = 0.05

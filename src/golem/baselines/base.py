@@ -16,7 +16,7 @@ from golem.data.moments import Moments
 from golem.gradient.rounding import with_required
 from golem.graphs.dag import cpdag
 from golem.model.linear_sem import LinearSEM
-from golem.runtime.option_words import names_remedies
+from golem.runtime.problems import names_remedies
 from golem.runtime.types import BoolMatrix, Matrix
 from golem.score.regression import residual_variances
 

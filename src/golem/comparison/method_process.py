@@ -20,6 +20,7 @@ from golem.data.knowledge import Knowledge
 from golem.data.moments import Moments
 from golem.runtime.child_process import ChildProcess, CrashError, TimeLimitError
 from golem.runtime.files import naming_file, temporary_folder
+from golem.runtime.problems import message_of
 from golem.runtime.types import Matrix
 
 # What methods learn from: the rows, if there are any, their moments, the knowledge, and the tables of environments.
@@ -155,7 +156,7 @@ def outcome_of(name: str, data: MethodData) -> Outcome:
         try:
             estimate = learn_with(name, *data)
         except ValueError as error:
-            outcome = Outcome("error", str(error))
+            outcome = Outcome("error", message_of(error))
         except Exception as error:  # noqa: BLE001  other packages may raise anything; it becomes a row of the table
             outcome = Outcome("error", f"{type(error).__name__}: {error}")
         else:

@@ -14,6 +14,7 @@ from golem.data.moments import Moments
 from golem.data.table import Table
 from golem.estimator.golem import Golem
 from golem.runtime.messages import suggestion
+from golem.runtime.problems import ProblemError, Set
 from golem.runtime.types import Matrix
 from golem.score.likelihood import GaussianEV, GaussianNV, GaussianTied, Likelihood
 from golem.score.score_settings import DISCRETE, ScoreName, possible_codes, with_numbers, without_categories
@@ -193,9 +194,11 @@ def _require_categories(name: str, moments: Moments, rows: Matrix | None) -> Non
         raise with_numbers(name, _BY_CATEGORIES[0], Table.single(moments, rows))
     known = moments.missing
     if name != _BY_CATEGORIES[0] and known is not None and known.method == "em" and known.cells:
-        raise ValueError(
-            f"missing='em' cannot be used here: {name} counts complete rows. Use missing='drop', or "
-            f"{_BY_CATEGORIES[0]}."
+        raise ProblemError(
+            Set("missing", "em"),
+            f" cannot be used here: {name} counts complete rows. Use ",
+            Set("missing", "drop"),
+            f", or {_BY_CATEGORIES[0]}.",
         )
 
 

@@ -47,7 +47,7 @@ from golem.graphs.formats import read_graph
 from golem.graphs.named_graph import NamedGraph
 from golem.output.settings_document import versions
 from golem.runtime.messages import quoted
-from golem.runtime.option_words import names_remedies
+from golem.runtime.problems import Parameter, ProblemError, Set, Text, message_of, names_remedies
 from golem.runtime.progress import ProgressDisplay
 from golem.runtime.threads import in_parallel
 from golem.runtime.types import BoolMatrix, Matrix
@@ -125,7 +125,7 @@ def compare(
     names = [] if chosen is None else list(dict.fromkeys(chosen))
     require_known(names)
     if time_limit is not None and not time_limit > 0:
-        raise ValueError(f"time_limit must be positive; got {time_limit}.")
+        raise ProblemError(Parameter("time_limit"), f" must be positive; got {time_limit}.")
     if isinstance(X, str | Path):
         raise ValueError(f"X must be a table or Moments; got the path {str(X)!r}. Use compare_file for files.")
     tables = read_tables(X, environments, targets, missing) if with_environments else None
@@ -258,7 +258,8 @@ def _suited(
         names = ["order", *(f"order-{name}" for name in usable if name != score)]
     if rows is None:
         by_em = moments.missing is not None and moments.missing.method == "em"
-        need = "they need complete rows (use missing='drop')" if by_em else "they need rows"
+        complete = Text("they need complete rows (use ", Set("missing", "drop"), ")")
+        need = complete if by_em else "they need rows"
         left_out[need] = [name for name in names if needs_rows(name)]
         names = [name for name in names if not needs_rows(name)]
     return names, {reason: tuple(found) for reason, found in left_out.items() if found}
@@ -309,7 +310,7 @@ def _data_warnings(moments: Moments) -> list[str]:
         warnings.simplefilter("always")
         if moments.coding is None:
             require_learnable(moments, uses_scale=False)
-    found = [str(warning.message) for warning in caught]
+    found = [message_of(warning.message) for warning in caught]
     if moments.missing is not None and moments.missing.cells:
         found.append(moments.missing.sentence)
     return found

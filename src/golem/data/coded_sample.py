@@ -13,9 +13,10 @@ from golem.data.coded_tables import CodedTable, with_used_levels
 from golem.data.missing import MissingChoice
 from golem.data.moments import Moments
 from golem.data.resampling import RowsInMemory, Sample
-from golem.data.table_errors import MissingValuesError, UnusableColumnsError
+from golem.data.table_errors import MissingValuesError
 from golem.data.table_input import are_booleans, is_table
 from golem.data.treatment import whole_refusal
+from golem.data.unusable import UnusableColumnsError
 from golem.data.variables import Coding
 from golem.runtime.arrays import is_tensor
 from golem.runtime.names import positions

@@ -19,6 +19,7 @@ from golem.data.table_input import is_mapping, is_table, real_matrix, rows_and_n
 from golem.data.targets import coded_labels
 from golem.runtime.messages import suggestion
 from golem.runtime.names import column_names, positions
+from golem.runtime.problems import ProblemError, Set, placed
 from golem.runtime.types import Matrix
 
 Targets = Mapping[Any, Any]
@@ -85,13 +86,14 @@ def split_data(X: Any, environments: Any) -> tuple[dict[str, Any], bool]:
         require_rows({label: shape[0] for label, shape in shapes.items() if len(shape) == 2})
         return parts, all(isinstance(part, Moments) or is_table(part) for part in parts.values())
     if environments is None:
-        raise ValueError(
-            "targets=... needs environments=..., with one label per row or the name of the column that has the labels."
+        raise ProblemError.of(
+            "{targets=...} needs {environments=...}, with one label per row or the name of the column that has the "
+            "labels."
         )
     if isinstance(X, Moments):
-        raise ValueError(
-            "The moments of all rows cannot be divided into environments. Give the moments of each: fit({'control': "
-            "moments, ...}, targets=...)."
+        raise ProblemError.of(
+            "The moments of all rows cannot be divided into environments. Give the moments of each: "
+            "fit({{'control': moments, ...}}, {targets=...})."
         )
     if isinstance(environments, str):
         X, environments = _without_column(X, environments)
@@ -132,7 +134,7 @@ def naming_environment(label: str) -> Iterator[None]:
     try:
         yield
     except ValueError as error:
-        raise ValueError(f"Environment {label!r}: {error}") from None
+        raise placed(error, f"Environment {label!r}") from None
 
 
 @contextlib.contextmanager
@@ -141,7 +143,7 @@ def refusing_categories() -> Iterator[None]:
     try:
         yield
     except NotNumericError as error:
-        raise ValueError(f"{str(error).rstrip('.')}. Environments cannot be combined with categories yet.") from None
+        raise ProblemError(error.text, " Environments cannot be combined with categories yet.") from None
 
 
 def _without_column(X: Any, column: str) -> tuple[Any, Any]:
@@ -149,13 +151,14 @@ def _without_column(X: Any, column: str) -> tuple[Any, Any]:
     import narwhals.stable.v1 as nw
 
     if not is_table(X):
-        raise ValueError(
-            f"environments={column!r} names a column, but X is an array without column names. Give one label per row."
+        raise ProblemError.of(
+            "{environments=} names a column, but X is an array without column names. Give one label per row.",
+            environments=column,
         )
     frame = nw.from_native(X, eager_only=True)
     if column not in frame.columns:
         hint = suggestion(column, frame.columns, "columns")
-        raise ValueError(f"There is no column {column!r} (environments=...). {hint}")
+        raise ProblemError(f"There is no column {column!r} (", Set("environments"), f"). {hint}")
     return frame.drop(column).to_native(), frame[column].to_native()
 
 

@@ -16,9 +16,10 @@ from golem.data.coded_tables import CodedTable
 from golem.data.knowledge import Knowledge, NamedKnowledge
 from golem.data.missing import MissingChoice
 from golem.data.moments import Moments
-from golem.data.table_errors import MissingValuesError, UnusableColumnsError, other_width
+from golem.data.table_errors import MissingValuesError, other_width
 from golem.data.table_input import is_table, real_matrix, rows_and_names
 from golem.data.treatment import whole_refusal
+from golem.data.unusable import UnusableColumnsError
 from golem.data.variables import Coding
 from golem.runtime.arrays import is_tensor, namespace, to_numpy
 from golem.runtime.names import column_names, require_parameters

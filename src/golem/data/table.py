@@ -25,6 +25,7 @@ from golem.data.variables import Coding
 from golem.graphs.interventional import Intervention as Intervention
 from golem.runtime.messages import counted, quoted, shortened
 from golem.runtime.names import positions
+from golem.runtime.problems import ProblemError
 from golem.runtime.types import Array, Indices, Matrix, Vector
 
 Intercepts = Literal["separate", "shared"]
@@ -386,9 +387,11 @@ class Table:
         for label, constant, targets in zip(self.labels, flat, self.targets, strict=True):
             fixed_here = np.flatnonzero(constant).tolist()
             if soft := [self.names[j] for j in fixed_here if j in targets and intervention == "soft"]:
-                raise ValueError(
-                    f"Column {quoted(soft)} is constant in environment {label!r}, which targets it. If the experiment "
-                    "sets it to a value, whatever its causes are, use intervention='hard'."
+                raise ProblemError.of(
+                    "Column {names} is constant in environment {label!r}, which targets it. If the experiment sets it "
+                    "to a value, whatever its causes are, use {intervention='hard'}.",
+                    names=quoted(soft),
+                    label=label,
                 )
             if wrong := [self.names[j] for j in fixed_here if j not in targets]:
                 raise ValueError(

@@ -29,7 +29,7 @@ from golem.gradient.adam import Adam
 from golem.gradient.lbfgs import LBFGS
 from golem.gradient.rounding import CycleRemoval
 from golem.runtime.messages import quoted
-from golem.runtime.option_words import names_remedies
+from golem.runtime.problems import names_remedies
 from golem.runtime.user_warnings import warn_user
 from golem.score.acyclicity import Acyclicity
 from golem.score.score_settings import ScoreChoice

@@ -17,6 +17,7 @@ from golem.graphs.interventional import Intervention
 from golem.model.linear_equations import number_of
 from golem.model.linear_sem import LinearSEM
 from golem.runtime.messages import quoted
+from golem.runtime.problems import Parameter, ProblemError
 from golem.runtime.types import BoolMatrix, Matrix
 
 __all__ = [
@@ -161,16 +162,20 @@ def random_sem(
     (3, 5)
     """
     if noise not in NOISES:
-        raise ValueError(f"noise must be one of {quoted(NOISES)}; got {noise!r}.")
+        raise ProblemError(Parameter("noise"), f" must be one of {quoted(NOISES)}; got {noise!r}.")
     if not weight_scale > 0:
-        raise ValueError(f"weight_scale must be positive; got {weight_scale}.")
+        raise ProblemError(Parameter("weight_scale"), f" must be positive; got {weight_scale}.")
     rng = np.random.default_rng(random_state)
     weights = random_weights(random_dag(d, graph, rng), rng, weight_scale)
     shape = "gaussian" if noise.startswith("gaussian") else noise
     if noise_std is not None:
         low, high = noise_std
         if not 0 < low <= high:
-            raise ValueError(f"noise_std must be a range (low, high) with 0 < low <= high; got {noise_std}.")
+            raise ProblemError.of(
+                "{parameter} must be a range (low, high) with 0 < low <= high; got {noise_std}.",
+                parameter=Parameter("noise_std"),
+                noise_std=noise_std,
+            )
         deviation = np.exp(rng.uniform(np.log(low), np.log(high), d))
     elif noise == "gaussian-nv":
         deviation = rng.uniform(1.0, 2.0, d)
@@ -304,7 +309,7 @@ def simulate_environments(
     if n < len(targets):
         raise ValueError(f"{len(targets)} environments need at least {len(targets)} rows; got n={n}.")
     if intervention not in ("hard", "soft"):
-        raise ValueError(f"intervention must be 'hard' or 'soft'; got {intervention!r}.")
+        raise ProblemError(Parameter("intervention"), f" must be 'hard' or 'soft'; got {intervention!r}.")
     rng = np.random.default_rng(random_state)
     sizes = [n // len(targets) + (k < n % len(targets)) for k in range(len(targets))]
     parts = []

@@ -15,7 +15,7 @@ from golem.data.table import Intercepts, Intervention, Table
 from golem.data.variables import FEW_VALUES, number_levels
 from golem.runtime.arrays import to_numpy
 from golem.runtime.messages import counted, quoted
-from golem.runtime.option_words import as_categories, dropping
+from golem.runtime.problems import Declare, Drop, ProblemError, Remedy, Set, Text
 from golem.runtime.types import Array
 from golem.runtime.user_warnings import warn_user
 from golem.score.category_score import choose_category_score
@@ -56,28 +56,28 @@ class ScoreSettings:
 
         Discrete scores count complete rows of one environment; without these, "auto" is "mixed".
         """
-        chosen, coding = f"score_function={self.function!r}", table.coding
+        chosen, coding = Set("score_function", self.function), table.coding
         numbers = [variable.name for variable in coding.variables if not variable.is_category]
         if coding.is_numeric:
             if self.function not in ("auto", "gaussian"):
                 codes = possible_codes(table.parts[0].read_rows(), table.names)
-                raise without_categories(chosen, "score_function='auto'", codes, table.is_named)
+                raise without_categories(chosen, Set("score_function", "auto"), codes, table.is_named)
             return "gaussian"
         if self.function == "gaussian":
             raise _with_categories(coding.categories, len(numbers))
         if self.function in DISCRETE and table.has_environments:
-            raise ValueError(f"{chosen} cannot be used with environments. Use score_function='mixed'.")
+            raise ProblemError(chosen, " cannot be used with environments. Use ", Set("score_function", "mixed"), ".")
         if self.function in DISCRETE and numbers:
-            raise with_numbers(chosen, "score_function='mixed'", table)
+            raise with_numbers(chosen, Set("score_function", "mixed"), table)
         name = automatic_score(table) if self.function == "auto" else self.function
         is_complete = table.missing is None or not table.missing.cells
         if self.function == "auto" and self.missing == "em" and name != "mixed" and not is_complete:
-            warn_user(
-                "missing='em' works only with score_function='mixed', so golem uses that score. If few rows have "
-                "missing values, use missing='drop': it allows scores that count categories, which suit this table "
-                "better.",
-                DataWarning,
+            said = (
+                "{missing='em'} works only with {score_function='mixed'}, so golem uses that score. If few rows have "
+                "missing values, use {missing='drop'}: it allows scores that count categories, which suit this table "
+                "better."
             )
+            warn_user(Text.of(said), DataWarning)
             return "mixed"
         return name
 
@@ -98,32 +98,32 @@ def possible_codes(rows: Array | None, names: Sequence[str]) -> list[str] | None
     return [name for name, column in few if are_few_integers(number_levels(column))]
 
 
-def without_categories(what: str, instead: str, codes: Sequence[str] | None, typed: bool = True) -> ValueError:
+def without_categories(
+    what: str | Remedy, instead: str | Remedy, codes: Sequence[str] | None, typed: bool = True
+) -> ProblemError:
     """Return the error for a score or method that needs categories; `codes` as `possible_codes` returns them."""
-    how = f", e.g. {as_categories(codes[:1])}" if codes and typed else "" if typed else ", in a DataFrame"
-    declare = "" if codes == [] else f", or declare the columns that are categories{how}"
-    return ValueError(f"{what} needs categories, but all columns are numbers. Use {instead}{declare}.")
+    how = Text(", e.g. ", Declare(codes[:1])) if codes and typed else "" if typed else ", in a DataFrame"
+    declare = "" if codes == [] else Text(", or declare the columns that are categories", how)
+    return ProblemError(what, " needs categories, but all columns are numbers. Use ", instead, declare, ".")
 
 
-def with_numbers(what: str, instead: str, table: Table) -> ValueError:
+def with_numbers(what: str | Remedy, instead: str | Remedy, table: Table) -> ProblemError:
     """Return the error for a score or method that needs a table of categories, of a table with numbers."""
     numbers = [variable.name for variable in table.coding.variables if not variable.is_category]
     codes = set(possible_codes(table.parts[0].read_rows(), table.names) or ())
-    declare = (
-        f" If these numbers are codes of categories, use {as_categories(numbers)}." if codes >= set(numbers) else ""
-    )
-    return ValueError(
-        f"{what} needs a table of categories, but {counted(len(numbers), 'column')} "
-        f"{'is a number' if len(numbers) == 1 else 'are numbers'}: {quoted(numbers)}. Use {instead}.{declare}"
-    )
+    are = f"{counted(len(numbers), 'column')} {'is a number' if len(numbers) == 1 else 'are numbers'}"
+    needs = f" needs a table of categories, but {are}: {quoted(numbers)}. Use "
+    declare = Text(" If these numbers are codes of categories, use ", Declare(numbers), ".")
+    return ProblemError(what, needs, instead, ".", declare if codes >= set(numbers) else "")
 
 
-def _with_categories(categories: Sequence[str], numbers: int) -> ValueError:
+def _with_categories(categories: Sequence[str], numbers: int) -> ProblemError:
     """Return the error for the Gaussian score of a table with categories."""
     it = "it" if len(categories) == 1 else "them"
-    drop = f", or drop {it}: {dropping(categories)}" if numbers > 1 else ""
-    return ValueError(
-        f"score_function='gaussian' needs numbers, but {counted(len(categories), 'column')} "
-        f"{'is a category' if len(categories) == 1 else 'are categories'}: {quoted(categories)}. Use "
-        f"score_function='auto'{drop}."
+    are = f"{counted(len(categories), 'column')} {'is a category' if it == 'it' else 'are categories'}"
+    return ProblemError.of(
+        "{score_function='gaussian'} needs numbers, but {are}: {names}. Use {score_function='auto'}{drop}.",
+        are=are,
+        names=quoted(categories),
+        drop=Text(f", or drop {it}: ", Drop(categories)) if numbers > 1 else "",
     )

@@ -29,6 +29,7 @@ from golem.output.result_files import RESULT_FILES, path_text, save_document, sa
 from golem.runtime.files import write_text
 from golem.runtime.interrupts import holding_interrupts, keep
 from golem.runtime.messages import counted
+from golem.runtime.problems import ProblemError, message_of
 from golem.runtime.progress import ProgressDisplay
 from golem.runtime.result_folder import result_folder
 from golem.runtime.types import Matrix
@@ -174,9 +175,8 @@ def resample(
     except KeyboardInterrupt:
         return None
     except ValueError as error:
-        raise ValueError(
-            f"{str(error).rstrip('.')}. The graph of all rows is saved in {output}, without a bootstrap."
-        ) from None
+        saved = f" The graph of all rows is saved in {output}, without a bootstrap."
+        raise ProblemError(message_of(error), saved) from None
 
 
 def write(

@@ -20,6 +20,7 @@ from golem.runtime.linear_algebra import (
     logabsdet_and_inverse_transpose,
     orthonormal,
 )
+from golem.runtime.problems import ProblemError
 from golem.runtime.types import Array
 
 # From this size on, accelerated functions are faster than exact ones.
@@ -73,8 +74,8 @@ def accelerated_functions(B: Array) -> MatrixFunctions:
     if B.ndim != 2:
         raise ValueError("accelerate=True solves one problem at a time. Remove it for a stack of problems.")
     if not supports_half_products(B):
-        raise ValueError(
-            "accelerate=True needs an NVIDIA GPU (device='cuda') and PyTorch 2.8 or later. Remove it otherwise."
+        raise ProblemError.of(
+            "accelerate=True needs an NVIDIA GPU ({device='cuda'}) and PyTorch 2.8 or later. Remove it otherwise."
         )
     if B.dtype != namespace(B).float64:
         raise ValueError("accelerate=True needs dtype='float64'. Set it, or remove accelerate.")
