@@ -15,11 +15,10 @@ import typer
 
 from golem.cli import options, terminal
 from golem.cli.progress_bars import ProgressBars
-from golem.cli.running import user_errors
+from golem.cli.running import skip_slow_imports, user_errors
 from golem.cli.terminal import out
 from golem.runtime.files import require_writable
 from golem.runtime.interrupts import holding_interrupts, keep
-from golem.runtime.lazy_modules import skip_slow_imports
 from golem.runtime.messages import counted
 
 if TYPE_CHECKING:

@@ -21,9 +21,9 @@ from golem.data.table_input import eager_frame, is_table, rows_and_names
 from golem.data.unusable import unusable_columns, unusable_sentence
 from golem.data.variables import Coding
 from golem.graphs.dag import as_adjacency, cycle_text, find_cycle, member_of_class
+from golem.graphs.formats.networkx_formats import from_networkx
 from golem.graphs.graph_document import GraphDocument
 from golem.graphs.named_graph import NamedGraph
-from golem.graphs.networkx_graphs import from_networkx
 from golem.model.linear_sem import LinearSEM
 from golem.runtime.html_text import MOST_ROWS, html_table, paragraph
 from golem.runtime.messages import counted, quoted, suggestion

@@ -20,6 +20,9 @@ from golem.runtime.problems import names_remedies
 from golem.runtime.types import BoolMatrix, Matrix
 from golem.score.regression import residual_variances
 
+# A standardized column with a smaller variance than this given others counts as their linear combination.
+COLLINEAR = 1e-10
+
 
 @dataclass(eq=False, repr=False)
 class Baseline(TableEstimator, ABC):

@@ -6,9 +6,8 @@ import contextlib
 import importlib.metadata
 import math
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -50,6 +49,7 @@ from golem.output.settings_document import versions
 from golem.runtime.messages import quoted
 from golem.runtime.problems import Parameter, ProblemError, Set, Text, message_of, names_remedies
 from golem.runtime.progress import ProgressDisplay
+from golem.runtime.threads import in_parallel
 from golem.runtime.types import BoolMatrix, Matrix
 from golem.runtime.version import __version__
 from golem.score.objective import graph_bic, graph_scores
@@ -75,8 +75,9 @@ def compare(
 ) -> Comparison:
     """Run several methods on one table and compare their graphs.
 
-    The methods run one after the other in a child process. If one fails, crashes or exceeds its time limit, its row
-    says so, and the others still run. Ctrl-C ends the comparison and keeps the results so far.
+    The methods run one after the other in a child process; under `joblib.parallel_config` they run where it says, such
+    as on a Dask cluster. If one fails, crashes or exceeds its time limit, its row says so, and the others still run.
+    Ctrl-C ends the comparison and keeps the results so far.
 
     Parameters
     ----------
@@ -103,7 +104,7 @@ def compare(
     time_limit : float, optional
         Time limit per method, in seconds; None for no limit.
     callback : callable, optional
-        Called with a `Step` a few times per second.
+        Called with a `Step` a few times per second, while a method runs in this process or its threads.
 
     Raises
     ------
@@ -143,20 +144,22 @@ def compare(
     masks = read_knowledge(knowledge, variables)
     found: list[Row] = []
     estimates: dict[str, Estimate] = {}
-    with MethodProcess(rows, moments, masks, tables) as process:
-        for name, outcome in _outcomes(names, process, time_limit, callback):
-            for warning in outcome.warnings:
-                warned[warning] = (*warned.get(warning, ()), name)
-            row = _row(name, outcome, true_graph)
-            if tables is not None and outcome.estimate is not None:
-                row = _with_class_distance(row, outcome.estimate, true_graph)
-            if outcome.estimate is not None:
-                estimates[name] = outcome.estimate
-                if score is not None:
-                    row = replace(row, score=_cost(score, outcome.estimate))
-                elif tables is None:  # environments have no common covariance
-                    row = _with_scores(row, outcome.estimate, moments)
-            found.append(row)
+    with MethodProcess((rows, moments, masks, tables), names, time_limit, callback) as process:
+        outcomes = _outcomes(process, names)
+    for name in names:
+        outcome = outcomes[name]
+        for warning in outcome.warnings:
+            warned[warning] = (*warned.get(warning, ()), name)
+        row = _row(name, outcome, true_graph)
+        if tables is not None and outcome.estimate is not None:
+            row = _with_class_distance(row, outcome.estimate, true_graph)
+        if outcome.estimate is not None:
+            estimates[name] = outcome.estimate
+            if score is not None:
+                row = replace(row, score=_cost(score, outcome.estimate))
+            elif tables is None:  # environments have no common covariance
+                row = _with_scores(row, outcome.estimate, moments)
+        found.append(row)
     # Knowledge by name keeps its tiers.
     by_name = knowledge if isinstance(knowledge, NamedKnowledge) else masks.by_name(variables)
     settings = {
@@ -313,30 +316,14 @@ def _data_warnings(moments: Moments) -> list[str]:
     return found
 
 
-def _outcomes(
-    names: Sequence[str], process: MethodProcess, time_limit: float | None, callback: Callable[[Step], None] | None
-) -> Iterator[tuple[str, Outcome]]:
-    """Run the methods that are installed, one after the other, up to Ctrl-C."""
-    interrupted = False
-    for number, name in enumerate(names):
-        tick = None if callback is None else partial(_report, callback, name, number, len(names))
-        outcome = Outcome("not run") if interrupted else _run(name, process, time_limit, tick)
-        interrupted = interrupted or outcome.status == "interrupted"
-        yield name, outcome
-
-
-def _run(name: str, process: MethodProcess, time_limit: float | None, tick: Callable[[float], None] | None) -> Outcome:
-    """Run a method, if it is installed."""
-    if name in OTHER_PACKAGES and not OTHER_PACKAGES[name].is_installed:
-        return Outcome("not installed", OTHER_PACKAGES[name].install)
-    try:
-        return process.run(name, time_limit, tick)
-    except KeyboardInterrupt:
-        return Outcome("interrupted")
-
-
-def _report(callback: Callable[[Step], None], name: str, number: int, total: int, seconds: float) -> None:
-    callback(Step(name, number, total, seconds))
+def _outcomes(process: MethodProcess, names: Sequence[str]) -> dict[str, Outcome]:
+    """Run the methods, one after the other or where `joblib.parallel_config` says, up to Ctrl-C."""
+    found: dict[str, Outcome] = {}
+    with contextlib.suppress(KeyboardInterrupt), contextlib.closing(in_parallel(process.run, names)) as arriving:
+        for name, outcome in arriving:
+            found[name] = outcome
+    left = [name for name in names if name not in found]
+    return found | {name: Outcome("interrupted" if name == left[0] else "not run") for name in left}
 
 
 def _true_graph(truth: Any, names: tuple[str, ...]) -> BoolMatrix:

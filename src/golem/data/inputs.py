@@ -22,8 +22,7 @@ from golem.data.treatment import whole_refusal
 from golem.data.unusable import UnusableColumnsError
 from golem.data.variables import Coding
 from golem.runtime.arrays import is_tensor, namespace, to_numpy
-from golem.runtime.names import column_names
-from golem.runtime.parameters import require_parameters
+from golem.runtime.names import column_names, require_parameters
 from golem.runtime.types import Array, Matrix
 
 

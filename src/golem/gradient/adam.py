@@ -14,11 +14,10 @@ from numpy.typing import NDArray
 from golem.gradient.checkpoint import Arrays, Checkpoint, StageWriter
 from golem.gradient.gradient_solver import GradientSolver, SolverRun
 from golem.gradient.replayed_adam import ReplayedAdam, is_replayable, pays_to_replay
-from golem.runtime.arrays import namespace, to_numpy
+from golem.runtime.arrays import add_squares, minus_ratio, move_towards, namespace, to_numpy
 from golem.runtime.gpu.accelerated import accelerated_functions, is_accelerated
-from golem.runtime.gpu.host_copy import HostCopy
-from golem.runtime.in_place import add_squares, minus_ratio, move_towards
-from golem.runtime.matrix_functions import EXACT, MatrixFunctions, using
+from golem.runtime.gpu.cuda_graphs import HostCopy
+from golem.runtime.linear_algebra import EXACT, MatrixFunctions, using
 from golem.runtime.problems import ProblemError
 from golem.runtime.threads import blas_threads_for
 from golem.runtime.types import Array, Matrix

@@ -12,8 +12,7 @@ from typing import Protocol, runtime_checkable
 import array_api_compat
 
 from golem.runtime.arrays import namespace, transpose
-from golem.runtime.linear_algebra import logabsdet_and_inverse_transpose
-from golem.runtime.matrix_functions import exponentiate
+from golem.runtime.linear_algebra import exponentiate, logabsdet_and_inverse_transpose
 from golem.runtime.types import Array
 
 

@@ -9,8 +9,7 @@ import numpy as np
 from array_api_compat import device
 from numpy.typing import NDArray
 
-from golem.runtime.arrays import namespace
-from golem.runtime.in_place import absorb, add_entrywise, clear_diagonal
+from golem.runtime.arrays import absorb, add_entrywise, clear_diagonal, namespace
 from golem.runtime.types import Array, BoolMatrix, Matrix, Vector
 from golem.score.acyclicity import Acyclicity, Expm
 from golem.score.likelihood import Likelihood

@@ -9,7 +9,7 @@ from typing import Literal, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from golem.runtime.in_place import sign, total_size
+from golem.runtime.arrays import sign, total_size
 from golem.runtime.types import Array
 
 Criterion = Literal["mbic", "ebic", "bic"]

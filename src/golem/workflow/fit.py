@@ -39,7 +39,7 @@ from golem.output.repeat import Repeat
 from golem.output.result_files import RESULT_FILES
 from golem.runtime.files import require_writable
 from golem.runtime.messages import quoted
-from golem.runtime.parameters import suggests_parameters
+from golem.runtime.names import suggests_parameters
 from golem.runtime.problems import Parameter, ProblemError, Text
 from golem.runtime.progress import ProgressDisplay
 from golem.workflow.inputs import naming, require_kept, title_of

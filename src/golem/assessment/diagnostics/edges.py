@@ -12,7 +12,7 @@ from golem.directions.by_variance import rises_of_deviance
 from golem.directions.equivalence_class import components
 from golem.gradient.certificate import Certificate, certify_objective
 from golem.graphs.dag import is_dag
-from golem.model.interventions import number_of
+from golem.model.linear_equations import number_of
 from golem.runtime.problems import ProblemError
 from golem.runtime.types import Matrix, Vector
 from golem.score.likelihood import GaussianEV
