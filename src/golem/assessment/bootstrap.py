@@ -120,7 +120,7 @@ def bootstrap(
     # A fitted model has given its warnings already.
     with _without_warnings() if hasattr(model, "moments_") else contextlib.nullcontext():
         source = _source(model, data, environments, targets)
-        if source.moments.coding is None:
+        if source.moments.coding.is_numeric:
             require_learnable(source.moments, uses_scale=False)
     if isinstance(random_state, np.random.Generator):
         random_state = int(random_state.integers(2**31))
@@ -175,7 +175,7 @@ def _replicate_settings(model: Golem, source: Sample | EnvironmentSample) -> dic
         settings["score_function"] = model.score_  # a half that lacks a level must not choose another one
     if model.solver == "order" and model.noise != "ev" and model.effort is None:
         settings["effort"] = "fast"
-    by_shape = isinstance(source, Sample) and source.moments.coding is None and uses_shape(model)
+    by_shape = isinstance(source, Sample) and source.moments.coding.is_numeric and uses_shape(model)
     rows = source.rows(row_sample(len(source))) if isinstance(source, Sample) and by_shape else None
     if rows is not None and why_unusable(standardized_rows(rows)):
         settings["shape"] = "off"  # a resample does not show that rows depend on each other

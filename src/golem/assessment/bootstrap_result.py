@@ -111,7 +111,7 @@ def summarize(
     adjacency, direction = edge_frequencies([one.graph | one.undecided.T for one in done])
     tails = (1 - level) / 2, (1 + level) / 2
     weights, effects = _weight_interval(done, d, tails), _effect_interval(done, d, tails)
-    if source.moments.coding is not None:
+    if not source.moments.coding.is_numeric:
         categories = [variable.is_category for variable in source.moments.coding.variables]
         weights[:, categories, :] = weights[:, :, categories] = np.nan
     consensus, em = ranked_pairs(adjacency, direction, shown), source.is_incomplete

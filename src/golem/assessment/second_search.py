@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import warnings
 from dataclasses import dataclass
 
@@ -10,7 +9,6 @@ from sklearn.base import clone
 
 from golem.data.moments import Moments
 from golem.data.table import Table
-from golem.data.variables import Coding
 from golem.estimator.category_fit import conclude_categories
 from golem.estimator.direction_evidence import RowSource
 from golem.estimator.golem import Golem
@@ -96,16 +94,15 @@ def _deviance(model: Golem) -> float:
 
 def reversed_refit(model: Golem) -> Golem:
     """Fit the same settings to the same columns, renamed so that their order by name is reversed."""
-    moments, coding = model.moments_, model.moments_.coding
+    moments = model.moments_
     place = {name: position for position, name in enumerate(NameOrder(moments.variables).names)}
     names = tuple(f"x{len(place) - 1 - place[name]}" for name in moments.variables)
     refit: Golem = clone(model).set_params(callback=None, knowledge=model.knowledge_)
     if (known := model.environments_) is not None:
-        return fit_quietly(refit, known.with_moments(dataclasses.replace(p.moments, names=names) for p in known.parts))
-    if coding is None:
-        return fit_quietly(refit, dataclasses.replace(moments, names=names))
-    renamed = Coding(tuple(dataclasses.replace(one, name=x) for one, x in zip(coding.variables, names, strict=True)))
-    moments = dataclasses.replace(moments, names=renamed.column_names, coding=renamed)
+        return fit_quietly(refit, known.with_moments(p.moments.renamed(names) for p in known.parts))
+    if moments.coding.is_numeric:
+        return fit_quietly(refit, moments.renamed(names))
+    moments = moments.renamed(names)
     score = model.category_fit_.score
     return fit_quietly(refit, moments, score.codes.astype(float) if isinstance(score, Counts) else None)
 

@@ -131,7 +131,7 @@ def compare(
     rows, moments = (None, tables.environments.moments()) if tables is not None else _read(X, missing)
     variables = moments.variables
     warned: dict[str, tuple[str, ...]] = dict.fromkeys(_data_warnings(moments), ())
-    score = None if moments.coding is None else automatic_table_score(moments, rows)
+    score = None if moments.coding.is_numeric else automatic_table_score(moments, rows)
     left_out: dict[str, tuple[str, ...]] = {}
     if chosen is None:
         chosen_score = None if score is None else score[0]
@@ -226,7 +226,7 @@ def compare_file(
         progress.table(read.summary.text())
         return compare(read.X, methods, environments=read.labels, targets=read.targets, truth=graph, **options)
     moments = source.read(missing, progress)
-    if moments.coding is not None:
+    if not moments.coding.is_numeric:
         warn_of_single_rows(counts_in_moments([moments]))
     if source.summary is not None:
         source.summary.show(progress)
@@ -238,7 +238,7 @@ def _table_of(source: TableSource | CovarianceSource, moments: Moments) -> Any:
     rows, known = source.all_rows(), moments.missing
     if rows is None or (known is not None and known.cells and known.method == "em"):
         return moments
-    if moments.coding is None:
+    if moments.coding.is_numeric:
         return named_table(rows, source.names)
     return CodedTable(moments.coding, np.asarray(rows, dtype=float))  # codes are kept in half the precision
 
@@ -250,7 +250,7 @@ def _suited(
     names, left_out = default_methods(), {}
     if score is not None:
         left_out["they need numbers, and this table has categories"] = [n for n in names if n not in USE_CATEGORIES]
-        usable = CATEGORY_SCORES if moments.coding is not None and moments.coding.is_discrete else CATEGORY_SCORES[:1]
+        usable = CATEGORY_SCORES if moments.coding.is_discrete else CATEGORY_SCORES[:1]
         # `order` stands for the score that it chooses.
         names = ["order", *(f"order-{name}" for name in usable if name != score)]
     if rows is None:
@@ -304,7 +304,7 @@ def _data_warnings(moments: Moments) -> list[str]:
     """Return the warnings about a table; raise a ValueError if no graph can be learned from it."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        if moments.coding is None:
+        if moments.coding.is_numeric:
             require_learnable(moments, uses_scale=False)
     found = [str(warning.message) for warning in caught]
     if moments.missing is not None and moments.missing.cells:

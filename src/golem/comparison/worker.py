@@ -24,7 +24,7 @@ def main(folder: Path) -> None:
         rows, moments, knowledge, tables = pickle.load(file)
 
     def answer(name: str, start_clock: Callable[[], None]) -> None:
-        prepare(name, by_local_scores=tables is not None or moments.coding is not None)
+        prepare(name, by_local_scores=tables is not None or not moments.coding.is_numeric)
         start_clock()
         outcome = _outcome(name, rows, moments, knowledge, tables)
         (folder / name).write_bytes(pickle.dumps(outcome))

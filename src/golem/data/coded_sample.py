@@ -25,7 +25,7 @@ from golem.runtime.types import Matrix
 def read_categories(X: Any, missing: MissingChoice) -> tuple[Moments, Matrix | None] | None:
     """Return the moments and coded rows of a table with categories; None for a table of numbers."""
     if isinstance(X, Moments):
-        return None if X.coding is None else (X, None)
+        return None if X.coding.is_numeric else (X, None)
     table = coded_table(X)
     if table is None:
         return None
@@ -48,7 +48,7 @@ def coded_table(X: Any) -> CodedTable | None:
 def read_coding(X: Any) -> Coding | None:
     """Return the variables of a table with categories; None for a table of numbers."""
     if isinstance(X, Sample):
-        return X.moments.coding
+        return None if X.moments.coding.is_numeric else X.moments.coding
     found = read_categories(X, "drop")
     return None if found is None else found[0].coding
 
@@ -92,7 +92,6 @@ class CodedRows(RowsInMemory):
 
     def part(self, which: NDArray[np.intp]) -> Moments:
         """Return the moments of some rows."""
-        assert self.moments.coding is not None
         table = CodedTable(self.moments.coding, self.values[which])
         return with_used_levels(table.moments("em" if np.isnan(table.rows).any() else "error"))
 
@@ -102,8 +101,5 @@ class CodedRows(RowsInMemory):
         """Return the moments of a random half of the rows, and a function that returns its coded rows."""
         self._require(2 * self._least_in_half, "Halves")
         which = rng.permutation(len(self))[: len(self) // 2]
-        moments, coding = self.part(which), self.moments.coding
-        assert coding is not None
-        assert moments.coding is not None
-        new = moments.coding
-        return moments, lambda: coding.recoded(self.values[which], new)
+        moments = self.part(which)
+        return moments, lambda: self.moments.coding.recoded(self.values[which], moments.coding)

@@ -195,7 +195,7 @@ def with_used_levels(moments: Moments) -> Moments:
 def parts_with_used_levels(parts: Sequence[Moments]) -> list[Moments]:
     """Leave out the levels that occur in no part, because rows were dropped; the parts have the same coding."""
     coding = parts[0].coding
-    if coding is None:
+    if coding.is_numeric:
         return list(parts)
     used = {
         name: [level for level, count in counts.items() if count]
@@ -210,13 +210,13 @@ def parts_with_used_levels(parts: Sequence[Moments]) -> list[Moments]:
     if not used:
         return list(parts)
     coding, some = coding.with_levels(used), np.array(kept, dtype=np.intp)
-    return [part.of_columns(some, coding.column_names, coding) for part in parts]
+    return [part.of_columns(some, coding) for part in parts]
 
 
 def counts_in_moments(parts: Sequence[Moments]) -> dict[str, dict[str, int]]:
     """Count the rows per level of each category, given the moments of all parts of the rows."""
     coding = parts[0].coding
-    if coding is None:
+    if coding.is_numeric:
         return {}
     n, sums = sum(part.n for part in parts), sum((part.n * part.mean for part in parts), np.zeros(parts[0].d))
     counts = {}

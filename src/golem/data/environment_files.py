@@ -114,8 +114,9 @@ def _require_labels(table: TableFiles, parts: Parts, shards: int) -> None:
     """Raise a ValueError for targets of environments that are not in the column of labels."""
     found = {number // shards for number, part in parts.items() if part.n or (part.missing and part.missing.rows_read)}
     unused = [label for number, label in enumerate(table.labels) if number not in found]
-    if unused and found and table.coding is not None:
-        raise no_rows(unused, f"no row of column {table.coding.names[-1]!r}", table.targets_source)
+    if unused and found:
+        column = table.files[0].names[table.positions[0][-1]]
+        raise no_rows(unused, f"no row of column {column!r}", table.targets_source)
 
 
 def rows_by_label(table: TableFiles, keep: KeptRows) -> dict[str, Matrix]:

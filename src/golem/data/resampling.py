@@ -73,7 +73,7 @@ def with_columns(sample: Sample, names: tuple[str, ...]) -> Sample:
     by_position = column_names(None, len(names)) in (names, own)
 
     def changed(moments: Moments) -> Moments:
-        return dataclasses.replace(moments, names=names) if by_position else moments.reordered(names)
+        return moments.renamed(names) if by_position else moments.reordered(names)
 
     if isinstance(sample, Shards):
         return Shards(tuple(map(changed, sample.parts)))

@@ -142,8 +142,7 @@ class Table:
     @property
     def coding(self) -> Coding:
         """The variables."""
-        moments = self.parts[0].moments
-        return Coding.numeric(moments.names) if moments.coding is None else moments.coding
+        return self.parts[0].moments.coding
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -245,21 +244,21 @@ class Table:
         """
         if not self.has_environments:
             whole = self.parts[0].moments
-            return whole if columns is None else whole.of_columns(columns, tuple(whole.names[j] for j in columns), None)
+            return whole if columns is None else whole.of_columns(columns, _numbers(whole, columns))
         rows, means = self._rows_and_means(which)
-        shift, names, coding = self._columns[0].shift, self._columns[0].names, self._columns[0].coding
+        shift, coding = self._columns[0].shift, self.coding
         if columns is None:
             scatter = self._scatter(which)
         else:
             block, means, shift = np.ix_(columns, columns), means[:, columns], shift[columns]
             scatter = functools.reduce(np.add, (self._columns[e].scatter[block] for e in which))
-            names, coding = tuple(names[j] for j in columns), None
+            coding = _numbers(self._columns[0], columns)
         offset = rows @ means / rows.sum()
         freedom = int(rows.sum()) - len(rows)
         if intercepts == "shared":
             away = (means - offset) * np.sqrt(rows)[:, None]
             scatter, freedom = scatter + away.T @ away, int(rows.sum()) - 1
-        return Moments(freedom, shift, offset, scatter, names, coding=coding)
+        return Moments(freedom, shift, offset, scatter, coding.column_names, coding=coding)
 
     def variances(self, which: Sequence[int], intercepts: Intercepts = "separate") -> Vector:
         """Return the variances of `pooled`, without the covariances."""
@@ -387,6 +386,11 @@ class Table:
                     f"Column {quoted([self.names[j] for j in fixed])} is constant in all environments "
                     f"that do not target {self.names[nodes[0]]!r}. Add an environment in which both vary."
                 )
+
+
+def _numbers(moments: Moments, columns: Indices) -> Coding:
+    """Return the coding of some columns, each taken for a number of its own."""
+    return Coding.numeric(tuple(moments.names[j] for j in columns))
 
 
 def require_rows(sizes: Mapping[str, int]) -> None:

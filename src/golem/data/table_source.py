@@ -30,7 +30,6 @@ from golem.data.table_summary import TableSummary
 from golem.data.targets import EXAMPLE
 from golem.data.unusable import Unusable, unusable_columns, unusable_error
 from golem.data.unusable_variables import dependent_in_table, unusable_variables, with_determined
-from golem.data.variables import Coding
 from golem.runtime.machine import free_memory
 from golem.runtime.messages import quoted
 from golem.runtime.progress import ProgressDisplay
@@ -268,13 +267,12 @@ class TableSource:
     def read(self, missing: MissingChoice, progress: ProgressDisplay) -> Moments:
         """Return the moments of all rows; raise a ValueError if categories have a single level."""
         moments = self._moments_of(missing, progress)
-        if moments.coding is not None:
-            if without_levels(moments.coding):
-                self.summary.show(progress)
-                with naming(self.paths[0]):
-                    raise unusable_error(unusable_variables(moments))
-            # The checks of the graph name rare levels.
-            warn_of_similar_levels(counts_in_moments([moments]))
+        if without_levels(moments.coding):
+            self.summary.show(progress)
+            with naming(self.paths[0]):
+                raise unusable_error(unusable_variables(moments))
+        # The checks of the graph name rare levels.
+        warn_of_similar_levels(counts_in_moments([moments]))
         return moments
 
     def _moments_of(self, missing: MissingChoice, progress: ProgressDisplay) -> Moments:
@@ -301,13 +299,13 @@ class TableSource:
         """Return the columns to drop so that a graph can be learned, and categories that others determine."""
         if missing == "em" and self._scheduler is None:
             rows = self._rows_for_em(progress)
-            return dependent_in_table(rows.values, rows.coding or Coding.numeric(self.names))
+            return dependent_in_table(rows.values, rows.coding)
         moments = self._moments_of(missing, progress)
         return with_determined(unusable_variables(moments), moments, self.names)
 
     def _keep(self, table: TableFiles) -> KeptRows:
         """Return where to keep rows: discrete scores need all of them, as far as they fit, in half the precision."""
-        if table.coding is not None and table.coding.is_discrete:
+        if table.coding.is_discrete:
             self._kept = KeptRows(free_memory() / _BYTES_PER_CODE, np.float32)
         return self._kept
 
@@ -325,14 +323,14 @@ class TableSource:
 
     def _refuse_covariance(self) -> None:
         """Raise a ValueError if the rows are a symmetric matrix, which no table of observations is."""
-        square = self._moments.n == self._moments.d and self._moments.coding is None
+        square = self._moments.n == self._moments.d and self._moments.coding.is_numeric
         if square and self.checked_rows is not None:
             require_no_covariance(self.checked_rows, source_name(self.paths[0]))
 
     @functools.cached_property
     def sample(self) -> Sample:
         """Rows to draw from, or shards of large files."""
-        if self._by_rows and self._moments.coding is not None:
+        if self._by_rows and not self._moments.coding.is_numeric:
             return CodedRows(self._moments, self._complete_rows)
         return rows_of_moments(self._moments, self._rows) if self._by_rows else Shards(tuple(self._parts))
 
@@ -358,13 +356,11 @@ class TableSource:
         rows = self._moments.n if missing is None else missing.rows_read
         kept = self._kept.sample if self._kept.values is None else self._kept.values
         counts = {} if missing is None else missing.columns
-        coding = table.coding or Coding.numeric(table.names)
-        return TableSummary.of(coding, rows, kept, counts, table.chosen, table.padded)
+        return TableSummary.of(table.coding, rows, kept, counts, table.chosen, table.padded)
 
     def _recoded(self, rows: Matrix | None) -> Matrix | None:
         """Return coded rows with the levels of the moments, which lack those of rows with missing values."""
-        before, after = self._table.coding, self._moments.coding
-        return rows if rows is None or before is None or after is None else before.recoded(rows, after)
+        return None if rows is None else self._table.coding.recoded(rows, self._moments.coding)
 
     @property
     def checked_rows(self) -> Matrix | None:

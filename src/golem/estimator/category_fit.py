@@ -163,7 +163,6 @@ def fit_categories(model: Golem, moments: Moments, rows: RowSource, solver: Orde
     `moments` are those of the columns of the variables, and `rows` are coded rows, which discrete scores count.
     """
     coding = moments.coding
-    assert coding is not None
     model.score_ = choose_score(model, solver, moments, rows)
     assert isinstance(solver, Order)  # other solvers are refused
     if len(coding.names) < 2:
@@ -190,7 +189,6 @@ def conclude_categories(model: Golem, solution: Solution) -> None:
 def automatic_table_score(moments: Moments, rows: Matrix | None) -> tuple[ScoreName, GaussianBlocks | Counts]:
     """Return the score that "auto" chooses for a table with categories, with the default penalty, and its name."""
     coding = moments.coding
-    assert coding is not None
     name = automatic_score(moments, rows is not None)
     codes = _all_codes(rows, moments, coding) if name in DISCRETE else None
     return name, _score(name, moments, codes, L0())
@@ -237,7 +235,6 @@ def _search(model: Golem, codes: Codes | None, solver: Order) -> Solution:
 def _score(name: ScoreName, moments: Moments, codes: Codes | None, sparsity: L0 | None) -> GaussianBlocks | Counts:
     """Return a score of a table; without sparsity, the deviance: minus twice the log-likelihood."""
     coding = moments.coding
-    assert coding is not None
     penalty = L0(0.0) if sparsity is None else sparsity
     if codes is None:
         return gaussian_blocks([moments.covariance], [moments.n], first=coding.first, sparsity=penalty)

@@ -89,7 +89,6 @@ def choose_score(model: Golem, solver: Order | Adam | LBFGS, moments: Moments, r
     Discrete scores count complete rows; without these, "auto" is "mixed".
     """
     coding = moments.coding
-    assert coding is not None
     categories = [variable.name for variable in coding.variables if variable.is_category]
     numbers = [variable.name for variable in coding.variables if not variable.is_category]
     score = model.score_function
@@ -118,7 +117,7 @@ def choose_score(model: Golem, solver: Order | Adam | LBFGS, moments: Moments, r
 
 def automatic_score(moments: Moments, has_rows: bool) -> ScoreName:
     """Return the score that "auto" chooses for a table with categories."""
-    is_discrete = moments.coding is not None and moments.coding.is_discrete
+    is_discrete = moments.coding.is_discrete
     return choose_category_score(moments) if is_discrete and has_rows else "mixed"
 
 

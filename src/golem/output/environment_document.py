@@ -59,7 +59,7 @@ def data_fingerprint(model: Golem) -> str:
 
 def column_variances(model: Golem) -> Vector:
     """Return the variance of every variable, NaN for categories; with environments, in those that do not target it."""
-    if (coding := model.moments_.coding) is not None:
+    if not (coding := model.moments_.coding).is_numeric:
         return np.where(coding.levels == 0, model.moments_.variances[coding.first[:-1]], np.nan)
     found = getattr(model, "environments_", None)
     if found is None:

@@ -232,7 +232,7 @@ def fit_file(
         table = _shown_summary(source, progress)
         with naming(paths):
             selection = None
-            if certificate and isinstance(moments, Moments) and moments.coding is not None:
+            if certificate and isinstance(moments, Moments) and not moments.coding.is_numeric:
                 raise ValueError(
                     "certificate=True needs a table of numbers, and this one has categories. Leave it out, and use "
                     "noise='auto'."

@@ -66,7 +66,7 @@ def learn(
     rows: RowSource = None,
 ) -> None:
     """Compile the search, then fit with progress; `rows` are for directions by noise shapes or by interventions."""
-    compile_kernels(model, moments.d, progress, isinstance(moments, Table) or moments.coding is not None)
+    compile_kernels(model, moments.d, progress, isinstance(moments, Table) or not moments.coding.is_numeric)
     before = model.callback
     with progress.solving() as show:
         listeners = [listener for listener in (show, before) if listener is not None]
@@ -140,7 +140,7 @@ def search_again(model: Golem, source: Source, progress: ProgressDisplay = SILEN
 
 def rows_for_directions(source: Source, moments: Moments | Table) -> RowSource:
     """Return a function that returns the rows for the directions of edges; tables with categories need all of them."""
-    if isinstance(source, TableSource) and isinstance(moments, Moments) and moments.coding is not None:
+    if isinstance(source, TableSource) and isinstance(moments, Moments) and not moments.coding.is_numeric:
         return source.all_rows
     return source.sample_of_environments if isinstance(source, EnvironmentSource) else source.sample_of_rows
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -64,7 +62,7 @@ def diagnose_categories(model: Golem, X: Any = None, *, refit: bool | None = Non
         find_determined(moments, model.graph_, coded),
         find_rare_levels(moments),
         _find_near_constant(moments),
-        *([columns.find_near_duplicates(_plain(moments, names))] if len(names) > 1 else []),
+        *([columns.find_near_duplicates(moments.selected(names))] if len(names) > 1 else []),
         *([_LEFT_OUT] if len(names) else []),
         directions.LIMITS,
     ]
@@ -104,11 +102,6 @@ def _require_levels(own: Coding, coding: Coding) -> None:
             f"X has levels that the model does not have: {shortened(unknown, 4)}. Spell them as in the fit; "
             "model.variables_ lists the levels."
         )
-
-
-def _plain(moments: Moments, names: Sequence[str]) -> Moments:
-    """Return the moments of some numbers alone."""
-    return dataclasses.replace(moments.selected(names), coding=None)
 
 
 def _find_rows(moments: Moments) -> Finding:
@@ -169,5 +162,4 @@ def _find_near_constant(moments: Moments) -> Finding:
 
 
 def _coding(moments: Moments) -> Coding:
-    assert moments.coding is not None
     return moments.coding
