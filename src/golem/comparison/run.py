@@ -30,16 +30,15 @@ from golem.comparison.registry import (
 from golem.comparison.result import Comparison, Row, Step
 from golem.comparison.tables import labelled_rows, read_tables
 from golem.data.checks import require_learnable
-from golem.data.coded_sample import read_categories
 from golem.data.coded_tables import CodedTable, counts_in_moments
-from golem.data.environment_input import is_interventional
 from golem.data.files.table_files import Paths, listed
-from golem.data.inputs import check_knowledge, read_knowledge, require_shape
+from golem.data.inputs import check_knowledge, read_categories, read_knowledge, require_shape
 from golem.data.knowledge import Knowledge, NamedKnowledge
 from golem.data.levels import warn_of_single_rows
 from golem.data.missing import MissingChoice
 from golem.data.moments import Moments
 from golem.data.table_input import rows_and_names
+from golem.data.table_reading import is_interventional
 from golem.data.table_source import CovarianceSource, Reading, TableSource, open_table
 from golem.estimator.category_fit import automatic_table_score
 from golem.estimator.category_settings import ScoreName

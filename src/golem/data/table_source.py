@@ -10,10 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from golem.data.coded_sample import CodedRows
 from golem.data.coded_tables import counts_in_moments
 from golem.data.environment_files import EnvironmentSource, labelled
-from golem.data.environment_input import Targets
 from golem.data.files.batches import naming
 from golem.data.files.covariance_files import CovarianceFile, is_tetrad_covariance
 from golem.data.files.level_scan import reading_categories
@@ -23,9 +21,12 @@ from golem.data.files.table_files import TableFiles, find_files, listed
 from golem.data.levels import warn_of_similar_levels, without_levels
 from golem.data.missing import MissingChoice
 from golem.data.moments import Moments
-from golem.data.readers import COPIES_OF_EM, Table, moments_by_em, rows_of, shards_of
+from golem.data.readers import COPIES_OF_EM, moments_by_em, rows_of, shards_of
+from golem.data.readers import Table as RowTable
 from golem.data.refused_tables import describing_refusal
-from golem.data.resampling import Sample, Shards, merged, rows_of_moments
+from golem.data.resampling import merged
+from golem.data.table import Part, Table
+from golem.data.table_reading import Targets
 from golem.data.table_summary import TableSummary
 from golem.data.targets import EXAMPLE
 from golem.data.unusable import Unusable, unusable_columns, unusable_error
@@ -223,9 +224,9 @@ class CovarianceSource:
         return unusable_columns(self.read(missing, progress))
 
     @property
-    def sample(self) -> Sample:
-        """Raise an error: there is nothing to draw from."""
-        raise ValueError("A covariance matrix has no rows to resample. Give the rows.")
+    def sample(self) -> Table:
+        """The moments: there is nothing to draw from."""
+        return Table.single(self._moments)
 
     def sample_of_rows(self) -> None:
         """Return None: there are no rows."""
@@ -254,7 +255,7 @@ class TableSource:
         self.names, self.all_names, self.made_up_names = table.names, table.files[0].names, table.made_up_names
         self.paths = [file.path for file in table.files]
         self._read: tuple[MissingChoice, Moments] | None = None
-        self._em_rows: Table | None = None
+        self._em_rows: RowTable | None = None
         self._by_rows = table.size <= ROWS_UP_TO and scheduler is None
         self._shards = SHARDS if divided and not self._by_rows else 1
         self._kept = KeptRows(math.inf if divided and self._by_rows else MOST_NUMBERS if checked else 0)
@@ -309,7 +310,7 @@ class TableSource:
             self._kept = KeptRows(free_memory() / _BYTES_PER_CODE, np.float32)
         return self._kept
 
-    def _rows_for_em(self, progress: ProgressDisplay) -> Table:
+    def _rows_for_em(self, progress: ProgressDisplay) -> RowTable:
         """Read all rows, unless they are read already."""
         if self._em_rows is not None:
             return self._em_rows
@@ -328,11 +329,11 @@ class TableSource:
             require_no_covariance(self.checked_rows, source_name(self.paths[0]))
 
     @functools.cached_property
-    def sample(self) -> Sample:
+    def sample(self) -> Table:
         """Rows to draw from, or shards of large files."""
-        if self._by_rows and not self._moments.coding.is_numeric:
-            return CodedRows(self._moments, self._complete_rows)
-        return rows_of_moments(self._moments, self._rows) if self._by_rows else Shards(tuple(self._parts))
+        if self._by_rows:
+            return Table.single(self._moments, lambda: self._rows)
+        return Table((Part("", self._moments, shards=tuple(self._parts)),))
 
     def sample_of_rows(self) -> Matrix | None:
         """Return all rows if they were kept, otherwise blocks of them; None if they were read on a cluster."""
@@ -341,13 +342,6 @@ class TableSource:
     def all_rows(self) -> Matrix | None:
         """Return all rows, which are read again if they were not kept; None if they were read on a cluster."""
         return None if self._scheduler is not None else self._rows
-
-    @property
-    def _complete_rows(self) -> Matrix:
-        """The rows that the moments are of: all of them, or those without missing values."""
-        missing = self._moments.missing
-        is_em = missing is not None and missing.method == "em"
-        return self._rows if is_em else self._rows[~np.isnan(self._rows).any(axis=1)]
 
     @property
     def summary(self) -> TableSummary:

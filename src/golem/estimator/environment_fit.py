@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from golem.data.checks import require_learnable
-from golem.data.environment_input import Targets, read_environments_and_rows
+from golem.data.checks import require_learnable, require_numbers
 from golem.data.inputs import read_knowledge
 from golem.data.table import INTERCEPTS, INTERVENTIONS
-from golem.estimator.direction_evidence import RowSource, given_rows
+from golem.data.table_reading import Targets, read_table
+from golem.estimator.direction_evidence import RowSource
 from golem.estimator.learned_graph import has_categories
 from golem.estimator.local_fit import run_local
 from golem.estimator.name_order import NameOrder, name_order
@@ -73,8 +73,17 @@ def run_environments(
     """
     require_environment_settings(model, solver)
     assert isinstance(solver, Order)
-    model.environments_, own = read_environments_and_rows(model, X, environments, targets)
-    rows = given_rows(own, rows)
+    table = read_table(X, environments=environments, targets=targets, missing=model.missing, rows=rows)
+    require_numbers(table.moments())
+    model.record_columns(table)
+    model.environments_ = table
+    rows = None
+    if all(part.rows is not None for part in table.parts):
+
+        def rows() -> Any:
+            found = {part.label: part.read_rows() for part in table.parts}
+            return None if any(own is None for own in found.values()) else found
+
     model.environments_.require_learnable(model.intervention)
     model.moments_ = model.environments_.moments(model.intercepts)
     model.missing_ = model.moments_.missing

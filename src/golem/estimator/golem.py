@@ -13,16 +13,14 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from golem.data.checks import require_learnable, require_rows, warn_of_equal_scales
-from golem.data.coded_sample import read_categories
 from golem.data.dependence import warn_of_dependent_codes, warn_of_dependent_rows
-from golem.data.environment_input import Targets, is_interventional
-from golem.data.inputs import TableEstimator, read_data, read_knowledge
+from golem.data.inputs import TableEstimator, read_categories, read_data, read_knowledge
 from golem.data.knowledge import Knowledge, NamedKnowledge
-from golem.data.levels import warn_of_codes
 from golem.data.missing import MissingChoice, require_choice
 from golem.data.moments import Moments
 from golem.data.table import Intercepts, Intervention
 from golem.data.table_input import is_table
+from golem.data.table_reading import Targets, is_interventional
 from golem.estimator.category_fit import fit_categories
 from golem.estimator.category_settings import ScoreChoice, require_numbers, require_score
 from golem.estimator.conveniences import Conveniences
@@ -297,7 +295,6 @@ class Golem(NotebookDisplay, TableEstimator, GraphMatrices, Conveniences):
         require_observational(self)
         coded = read_categories(X, self.missing)
         if coded is not None:
-            warn_of_codes(X, coded[0].coding)
             if coded[1] is not None:
                 require_rows(coded[0])
             warn_of_dependent_codes(*coded)
@@ -314,7 +311,6 @@ class Golem(NotebookDisplay, TableEstimator, GraphMatrices, Conveniences):
         self.moments_, rows = read_data(self, X, incomplete=isinstance(solver, Order))
         require_numbers(self, more if rows is None else rows, isinstance(X, Moments) or is_table(X))
         self.missing_ = self.moments_.missing
-        warn_of_codes(X)
         bounded, checked = isinstance(solver, Order), checks_independence(self, solver)
         if rows is not None:
             if bounded:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from golem.data.inputs import read_data
 from golem.data.moments import Moments
 from golem.data.table_errors import NotNumericError
 from golem.estimator.learned_graph import has_categories
@@ -29,7 +28,7 @@ def mean_log_likelihood(model: Golem, X: Any) -> float:
 def _read(model: Golem, X: Any) -> Moments:
     """Return the moments of X; name the column of labels if a fit with environments did not have it as a variable."""
     try:
-        return read_data(model, X, reset=False)[0]
+        return model.read_other(X).moments()
     except NotNumericError as error:
         labels = [name for name in error.columns if name not in model.moments_.names]
         if model.environments_ is None or not labels:

@@ -13,9 +13,7 @@ from golem.assessment.diagnostics import Diagnosis, diagnose, find_outside_inter
 from golem.assessment.second_search import is_repeatable, keep_better
 from golem.assessment.selection import GolemCV, Selection
 from golem.data.environment_files import EnvironmentSource
-from golem.data.environment_sample import EnvironmentSample
 from golem.data.moments import Moments
-from golem.data.resampling import Sample
 from golem.data.table import Table
 from golem.data.table_source import Source, TableSource
 from golem.estimator.direction_evidence import RowSource
@@ -45,12 +43,11 @@ SILENT = ProgressDisplay()
 def choose(
     search: GolemCV,
     model: Golem,
-    data: Moments | Table | Sample | EnvironmentSample,
+    data: Table,
     progress: ProgressDisplay = SILENT,
 ) -> Selection:
     """Choose the penalties, and set them in the model."""
-    local = isinstance(data, Table | EnvironmentSample)
-    compile_kernels(model, (data if isinstance(data, Moments | Table) else data.moments).d, progress, local)
+    compile_kernels(model, data.d, progress, data.has_environments)
     with progress.counting("Choosing the penalty, graphs") as show:
         search.set_params(callback=show)
         selection = search.choose(data)
@@ -163,7 +160,7 @@ def check(model: Golem, rows: Callable[[], Matrix | None], progress: ProgressDis
 
 def resample(
     model: Golem,
-    sample: Sample | EnvironmentSample,
+    sample: Table,
     replicates: int,
     seed: int,
     output: Path,

@@ -9,10 +9,10 @@ import numpy as np
 from golem.assessment.diagnostics import columns, density, dependence, directions, odd_values, repetition, search
 from golem.assessment.diagnostics.determined import find_determined
 from golem.assessment.diagnostics.finding import Diagnosis, Finding
-from golem.data.coded_sample import coded_table, read_categories
 from golem.data.coded_tables import CodedTable
 from golem.data.moments import Moments
 from golem.data.table_input import is_table
+from golem.data.table_reading import coded_rows
 from golem.data.variables import Coding
 from golem.runtime.messages import counted, quoted, shortened
 from golem.runtime.names import positions
@@ -77,12 +77,11 @@ def _rows(X: Any, model: Golem) -> Matrix:
         if X.shape[1] != len(names):
             raise ValueError(f"X has {X.shape[1]} columns, but the model has {len(names)}.")
     else:
-        table = coded_table(X)
-        if table is None or sorted(table.coding.names) != sorted(names):
+        table = coded_rows(X)
+        if table.coding.is_numeric or sorted(table.coding.names) != sorted(names):
             raise ValueError(f"X must be a table with the columns of the model: {quoted(names)}.")
-        coding, complete = model.category_fit_.coding, read_categories(table, "drop")
-        assert complete is not None
-        _require_levels(_coding(complete[0]).selected(names), coding)
+        coding = model.category_fit_.coding
+        _require_levels(table.complete().coding.selected(names), coding)
         own = table.rows[:, positions(names, table.coding.names)]
         rows = table.coding.selected(names).recoded(own, coding)
     return rows
