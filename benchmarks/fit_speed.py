@@ -36,7 +36,6 @@ import numpy as np
 
 import golem
 from golem import metrics
-from golem.estimator.settings import placement_for
 
 # Runs in the environment of another version, too. Prints one line of JSON per fit.
 FIT = """
@@ -230,6 +229,8 @@ def empty_cache(device: str) -> None:
 
 def devices(options: argparse.Namespace) -> None:
     """Time both devices with equal variances, data in host memory, and print which one device="auto" takes."""
+    from golem.estimator.settings import placement_for
+
     golem.Golem("ev", device=options.device).fit(draw(300, 1000, 0)[1])
     print('| d | n | cpu, s | search, s | device, s | search, s | "auto" takes |\n|---|---|---|---|---|---|---|')
     for d in options.sizes or ((100, 300) if options.quick else (100, 200, 400, 800, 1600, 3200)):

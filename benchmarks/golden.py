@@ -4,7 +4,8 @@
   document, the terminal output, warnings, or what was refused and why
 - compare: compare two such folders table by table; exit code 1 if anything differs
 - speed: `Golem(noise).fit(X)` on ER2 graphs with n = 1000, the version in `--old` and that on the path alternating in
-  processes of their own. Processor seconds, since others may use the machine.
+  processes of their own. Processor seconds, since others may use the machine. The spread is the range between the
+  quartiles of the noisier version, relative to its median. With a large spread, run that size again (`--sizes`).
 
     PYTHONPATH=src python benchmarks/golden.py write /tmp/new
     PYTHONPATH=src python benchmarks/golden.py compare tests/golden /tmp/new
@@ -164,8 +165,15 @@ warnings.simplefilter("ignore")
 Golem().fit(X)
 print(json.dumps([0, time.perf_counter() - began, time.process_time() - spent]))
 """
-# Columns, rounds, and fits per process in a round.
-SIZES = {12: (5, 20), 50: (5, 10), 200: (5, 3), 1000: (3, 1), 3200: (2, 1)}
+# Columns, rounds, and fits per process in a round. A median of two fits is not enough: one slow run at d = 3200 once
+# gave a ratio of 1.3 for the same code.
+SIZES = {12: (3, 30), 50: (3, 15), 200: (3, 5), 1000: (3, 2), 3200: (3, 2)}
+
+
+def _spread(values: list[float]) -> float:
+    """Return the range between the quartiles, relative to the median."""
+    low, middle, high = statistics.quantiles(values, n=4)
+    return (high - low) / middle
 
 
 def speed(options: argparse.Namespace) -> int:
@@ -174,9 +182,8 @@ def speed(options: argparse.Namespace) -> int:
 
     versions = {"old": str(options.old.resolve()), "new": str(options.new.resolve())}
     print(f"NumPy {np.__version__}, Python {platform.python_version()}, {os.cpu_count()} cores\n")
-    print(
-        "| call | d | old processor, s | new processor, s | new / old | wall, new / old |\n|" + "---|" * 6, flush=True
-    )
+    headings = ("call", "d", "old processor, s", "new processor, s", "new / old", "spread", "wall, new / old")
+    print(f"| {' | '.join(headings)} |\n|" + "---|" * len(headings), flush=True)
 
     def line(call: str, d: int, program: str, arguments: list[str], rounds: int) -> None:
         times: dict[str, list[list[float]]] = {name: [] for name in versions}
@@ -184,7 +191,8 @@ def speed(options: argparse.Namespace) -> int:
             for name, source in list(versions.items())[:: 1 if k % 2 else -1]:
                 times[name] += [one[1:3] for one in run(sys.executable, program, arguments, source=source)]
         wall, spent = ({name: statistics.median(one[k] for one in times[name]) for name in versions} for k in (0, 1))
-        ratios = f"{spent['new'] / spent['old']:.3f} | {wall['new'] / wall['old']:.3f}"
+        spread = max(_spread([one[1] for one in times[name]]) for name in versions)
+        ratios = f"{spent['new'] / spent['old']:.3f} | {spread:.0%} | {wall['new'] / wall['old']:.3f}"
         print(f"| {call} | {d} | {spent['old']:.4f} | {spent['new']:.4f} | {ratios} |", flush=True)
 
     with tempfile.TemporaryDirectory() as folder:

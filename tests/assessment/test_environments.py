@@ -7,7 +7,6 @@ import pytest
 from golem import Golem, GolemCV, Moments, bootstrap
 from golem.assessment.diagnostics.edges import drop_losses, edge_loss
 from golem.data.table_reading import read_table
-from golem.estimator.environment_fit import score_of
 
 TARGETS = {"control": [], "ko": ["b"]}
 
@@ -58,8 +57,7 @@ def test_bootstrap_finds_the_directions_of_an_experiment(frame, model, tmp_path)
 
 def test_bootstrap_needs_rows(model):
     with pytest.raises(ValueError, match="Environment 'control': Moments of all rows cannot be resampled"):
-        bootstrap(model, model.environments_.with_moments(part.moments for part in model.environments_.parts), 5)
-    assert bootstrap(model, model.environments_, 2).replicates == 2  # it has the rows of the fit
+        bootstrap(model, model.table_.with_moments(part.moments for part in model.table_.parts), 5)
     with pytest.raises(ValueError, match=r"targets=\.\.\. needs environments="):
         bootstrap(model, np.zeros((5, 3)), 5)
 
@@ -73,7 +71,7 @@ def test_bootstrap_with_missing_values_uses_em(frame):
 
 
 def test_dropping_an_edge_costs_what_the_score_says(model):
-    score = score_of(model)
+    score = model.fit_.score
     for i, j in np.argwhere(model.adjacency_):
         parents = np.flatnonzero(model.adjacency_[:, j]).tolist()
         expected = score.cost(j, [k for k in parents if k != i]) - score.cost(j, parents)
@@ -86,7 +84,7 @@ def test_penalties_are_chosen_with_environments(frame, model, select):
     chosen = GolemCV(Golem(intervention="hard"), select, **({"pairs": 3} if select == "stability" else {}))
     chosen.fit(frame, environments="arm", targets=TARGETS)
     assert np.array_equal(chosen.adjacency_, model.adjacency_)
-    assert chosen.environments_.n == 300
+    assert chosen.table_.n == 300
 
 
 def test_cross_validation_is_refused(frame):

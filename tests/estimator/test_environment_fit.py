@@ -7,7 +7,6 @@ import pytest
 from sklearn.exceptions import ConvergenceWarning
 
 from golem import Golem, Knowledge, Moments
-from golem.data.coded_tables import CodedTable
 from golem.data.table import Table
 from golem.graphs.dag import is_dag
 from golem.score.environment_score import (
@@ -114,7 +113,7 @@ def test_one_observational_environment_gives_the_graph_of_free_noise_variances()
 
 def test_all_kinds_of_input_agree(tables, frame):
     model = Golem().fit(frame, environments="arm", targets=TARGETS)
-    assert model.environments_.named_targets == TARGETS
+    assert model.table_.named_targets == TARGETS
     assert list(model.feature_names_in_) == list("abcd")
     by_number = {label: ["abcd".index(name) for name in names] for label, names in TARGETS.items()}
     moments = {label: Moments.from_rows(X, "abcd") for label, X in tables.items()}
@@ -132,7 +131,7 @@ def test_all_kinds_of_input_agree(tables, frame):
         assert np.allclose(other.weights_, model.weights_)
         assert other.moments_.n == 450
     assert not hasattr(others[2], "feature_names_in_")
-    assert others[3].environments_.fingerprint == model.environments_.fingerprint
+    assert others[3].table_.fingerprint == model.table_.fingerprint
 
 
 def test_the_order_of_columns_and_labels_does_not_matter(frame):
@@ -190,7 +189,7 @@ def test_missing_values_are_treated_in_each_environment(tables):
         ({"solver": "lbfgs", "noise": "nv"}, "need solver='order'"),
         ({"init": "ev"}, "init='ev' does not fit environments"),
         ({"device": "cuda"}, "cuda"),
-        ({"score_function": "mixed"}, "score_function='mixed' cannot be used with environments"),
+        ({"score_function": "mixed"}, "score_function='mixed' needs categories"),
         ({"intervention": "gentle"}, "intervention must be one of"),
         ({"intercepts": "none"}, "intercepts must be one of"),
     ],
@@ -224,9 +223,6 @@ def test_input_that_does_not_fit_is_refused(frame, tables):
         Golem(intervention="hard").fit(tables["control"])
     with pytest.raises(ValueError, match="'sex'"):
         Golem().fit(frame.assign(sex="F"), environments="arm", targets=TARGETS)
-    coded = CodedTable.read(pd.DataFrame({"age": [3, 5, 4, 9] * 9, "sex": ["F", "M", "M", "F"] * 9})).moments()
-    with pytest.raises(ValueError, match="This method needs numbers"):
-        Golem().fit({"x": coded}, targets={"x": []})
     small = frame.groupby("arm").head(2)
     with pytest.raises(
         ValueError, match=r"fewer than 3 rows: 'control' \(2 rows\), 'drug' \(2 rows\), 'ko_b' \(2 rows\)"

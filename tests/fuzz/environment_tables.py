@@ -84,7 +84,7 @@ def _read(case: dict[str, Any], reader: str, folder: str, file: Path) -> Table:
         return environments
     model = Golem(intervention=case["intervention"])
     data, labels = _container(case, reader)
-    found = answer(lambda: model.fit(data, environments=labels, targets=targets)).environments_
+    found = answer(lambda: model.fit(data, environments=labels, targets=targets)).table_
     assert isinstance(found, Table)
     return found
 

@@ -34,14 +34,12 @@ from golem.data.table import Table
 from golem.data.table_reading import Targets, read_table
 from golem.directions.equivalence_class import random_member
 from golem.directions.shape_rows import standardized_rows, why_unusable
-from golem.estimator.direction_evidence import uses_shape
-from golem.estimator.environment_fit import refitted
 from golem.estimator.golem import Golem
-from golem.estimator.learned_graph import has_categories
 from golem.estimator.settings import is_counted, plain_number
+from golem.graphs.edges import Edges
 from golem.model.linear_sem import total_effects
 from golem.runtime.machine import available_cores
-from golem.runtime.option_words import names_remedies
+from golem.runtime.problems import names_remedies
 from golem.runtime.progress import Counter
 from golem.runtime.threads import interruptible_map
 from golem.runtime.user_warnings import warn_user
@@ -142,7 +140,7 @@ def _source(model: Golem, data: Any, environments: Any, targets: Targets | None)
             "Moments of parts of the rows (golem.readers.shards_from_file)."
         )
     names = model.moments_.variables if hasattr(model, "moments_") else None
-    known = getattr(model, "environments_", None)
+    known = model.table_ if hasattr(model, "table_") and model.table_.environments else None
     if targets is None and known is not None and not isinstance(data, Table):
         targets = known.named_targets
     table = read_table(data, environments=environments, targets=targets, missing=model.missing, names=names)
@@ -168,11 +166,11 @@ def _replicate_settings(model: Golem, source: Table) -> dict[str, Any]:
     known = read_knowledge(model.knowledge, source.names)
     settings: dict[str, Any] = model.get_params(deep=False) | {"knowledge": known}
     del settings["random_state"]
-    if has_categories(model):
+    if hasattr(model, "fit_"):
         settings["score_function"] = model.score_  # a half that lacks a level must not choose another one
     if model.solver == "order" and model.noise != "ev" and model.effort is None:
         settings["effort"] = "fast"
-    by_shape = not source.has_environments and source.coding.is_numeric and uses_shape(model)
+    by_shape = not source.environments and source.coding.is_numeric and model.settings.uses_shape
     units = source.parts[0].units
     rows = units.rows(row_sample(len(units))) if by_shape else None
     if rows is not None and why_unusable(standardized_rows(rows)):
@@ -228,7 +226,9 @@ class _Replicates:
         if undecided.any():
             # A tie-break that is always the same would make weights and effects look certain.
             member = random_member(graph, undecided & model.cpdag_.T, rng)
-            B = np.where((member == graph).all(axis=0), B, refitted(model, member).matrix)
+            B = np.where(
+                (member == graph).all(axis=0), B, model.fit_.score.refit(Edges.from_matrix(member).by_child()).matrix
+            )
         edges, effects = np.nonzero(B), total_effects(B)
         return k, Replicate(graph, undecided, edges, B[edges], effects.astype(np.float32), status.is_final)
 

@@ -17,7 +17,7 @@ from golem.data.table_reading import read_table
 from golem.gradient.rounding import with_required
 from golem.graphs.dag import cpdag
 from golem.model.linear_sem import LinearSEM
-from golem.runtime.option_words import names_remedies
+from golem.runtime.problems import names_remedies
 from golem.runtime.types import BoolMatrix, Matrix
 from golem.score.regression import residual_variances
 

@@ -13,6 +13,7 @@ from golem.data.checks import DataWarning
 from golem.data.knowledge import Knowledge
 from golem.data.moments import Moments
 from golem.runtime.messages import quoted
+from golem.runtime.problems import Parameter, ProblemError
 from golem.runtime.types import Matrix
 from golem.runtime.user_warnings import warn_user
 
@@ -64,7 +65,7 @@ class DirectLiNGAM(Baseline):
 
     def _check_parameters(self) -> None:
         if self.threshold is not None and not 0 <= self.threshold < np.inf:
-            raise ValueError(f"threshold must be at least 0 and finite; got {self.threshold}.")
+            raise ProblemError(Parameter("threshold"), f" must be at least 0 and finite; got {self.threshold}.")
 
     def _learn(self, moments: Moments, rows: Matrix | None, knowledge: Knowledge) -> None:
         assert rows is not None  # `fit` refuses Moments

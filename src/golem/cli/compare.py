@@ -14,10 +14,11 @@ from golem.cli.progress_bars import ProgressBars
 from golem.cli.running import fail, user_errors
 from golem.cli.table_options import TableOptions, reads_table
 from golem.cli.terminal import edge_table, name_cell, out, print_files, print_table, showing_warnings
+from golem.runtime.dialects import SHELL
 from golem.runtime.files import require_writable
 from golem.runtime.interrupts import holding_interrupts, keep
 from golem.runtime.lazy_modules import skip_slow_imports
-from golem.runtime.option_words import as_options
+from golem.runtime.problems import told
 from golem.runtime.result_folder import result_folder
 
 if TYPE_CHECKING:
@@ -160,9 +161,9 @@ def compare(
 
 def _with_options(comparison: Comparison) -> Comparison:
     """Return a comparison whose messages name options instead of parameters."""
-    rows = tuple(dataclasses.replace(row, message=as_options(row.message)) for row in comparison.rows)
-    warnings = {as_options(warning): methods for warning, methods in comparison.warnings.items()}
-    left_out = {as_options(reason): methods for reason, methods in comparison.left_out.items()}
+    rows = tuple(dataclasses.replace(row, message=told(row.message, SHELL)) for row in comparison.rows)
+    warnings = {told(warning, SHELL): methods for warning, methods in comparison.warnings.items()}
+    left_out = {told(reason, SHELL): methods for reason, methods in comparison.left_out.items()}
     return dataclasses.replace(comparison, rows=rows, warnings=warnings, left_out=left_out)
 
 

@@ -26,7 +26,7 @@ class _DemoProgress(ProgressBars):
         """Return a sentence that names options instead of parameters."""
         from golem.assessment.diagnostics.finding import IF_NO_SCATTER_PLOT
 
-        return super().worded(sentence.replace(IF_NO_SCATTER_PLOT, ""))
+        return super().worded(sentence).replace(super().worded(IF_NO_SCATTER_PLOT), "")
 
 
 def demo(output: OutputFolder = Path("demo-output"), quiet: Quiet = False, as_json: Json = False) -> None:

@@ -9,8 +9,9 @@ from statistics import median
 from typing import TYPE_CHECKING, Any
 
 from golem.cli.terminal import edge_table, name_cell, out, print_files, print_table
+from golem.runtime.dialects import SHELL
 from golem.runtime.messages import counted, shortened
-from golem.runtime.option_words import as_options
+from golem.runtime.problems import told
 
 if TYPE_CHECKING:
     from golem.assessment.bootstrap_result import Bootstrap
@@ -53,7 +54,7 @@ def print_fit(result: FitResult) -> None:
             f"{proof.score:.6g}; the optimality conditions hold to within {proof.stationarity:.1e}.",
         )
     if result.repeat is not None:
-        out.print(as_options(result.repeat.sentence))
+        out.print(told(result.repeat.sentence, SHELL))
     print_next_experiment(result.document)
     print_findings(result.diagnosis)
     print_saved(result.output, () if result.selection is None else ("path.csv", "path.png"))

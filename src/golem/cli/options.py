@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from golem.runtime.option_words import as_options
+from golem.runtime.dialects import SHELL
+from golem.runtime.problems import told
 
 if TYPE_CHECKING:
     from golem.data.knowledge import NamedKnowledge
@@ -163,7 +164,7 @@ def reading(option: str) -> Iterator[None]:
     try:
         yield
     except ValueError as error:
-        raise typer.BadParameter(as_options(str(error)), param_hint=option) from None
+        raise typer.BadParameter(told(error, SHELL), param_hint=option) from None
 
 
 def read_knowledge_file(path: Path | None) -> NamedKnowledge | None:

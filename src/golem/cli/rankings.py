@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from golem.cli.terminal import name_cell, out, print_table
-from golem.runtime.option_words import as_options
+from golem.runtime.dialects import SHELL
+from golem.runtime.problems import told
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -37,7 +38,7 @@ def print_path(selection: Selection) -> None:
     unit = " (penalty per edge / 2n, for n rows)" if "lambda_sparsity" in hidden else ""
     out.print(f"To repeat this choice: {options}{unit}")
     if selection.note:
-        out.print(f"Note: {as_options(selection.note)}")
+        out.print(f"Note: {told(selection.note, SHELL)}")
     out.print()
 
 

@@ -10,9 +10,10 @@ from typing import NoReturn
 import typer
 
 from golem.cli.terminal import err
+from golem.runtime.dialects import SHELL
 from golem.runtime.files import NO_SPACE
 from golem.runtime.interrupts import begin_work
-from golem.runtime.option_words import as_options
+from golem.runtime.problems import told
 
 # Words of scikit-learn for the shape of a table.
 _SIZE = re.compile(r" \(n_\w+ = 1\)|n_samples = (\d+)")
@@ -31,7 +32,7 @@ def user_errors() -> Iterator[None]:
 def _sentence(error: Exception) -> str:
     """Return the message of an error; of one from the operating system, the file and the cause."""
     if not isinstance(error, OSError) or error.strerror is None or error.filename is None:
-        return as_options(_SIZE.sub(lambda m: f"{m[1]} rows" if m[1] else "", str(error))) or "Not enough memory."
+        return _SIZE.sub(lambda m: f"{m[1]} rows" if m[1] else "", told(error, SHELL)) or "Not enough memory."
     remedy = " Free some space, or use another disk." if error.errno in NO_SPACE else ""
     return f"{error.strerror}: {str(error.filename)!r}.{remedy}"
 

@@ -12,11 +12,12 @@ from golem.comparison.other_packages import OTHER_PACKAGES, Estimate, OtherPacka
 from golem.data.knowledge import Knowledge
 from golem.data.moments import Moments
 from golem.data.table import Table
-from golem.estimator.category_settings import DISCRETE, ScoreName, possible_codes, with_numbers, without_categories
 from golem.estimator.golem import Golem
 from golem.runtime.messages import suggestion
+from golem.runtime.problems import ProblemError, Set
 from golem.runtime.types import Matrix
 from golem.score.likelihood import GaussianEV, GaussianNV, GaussianTied, Likelihood
+from golem.score.score_settings import DISCRETE, ScoreName, possible_codes, with_numbers, without_categories
 
 # With so many columns the search over orders is not exact and has to be compiled.
 _MANY_COLUMNS = 100
@@ -166,9 +167,7 @@ def learn(
         return _learn_elsewhere(OTHER_PACKAGES[name], name, rows, knowledge, tables)
     model = METHODS[name].model().set_params(knowledge=knowledge)
     if tables is not None:
-        labels = tables.environments.labels
-        rows_of = None if tables.rows is None else dict(zip(labels, tables.rows, strict=True))
-        model.fit(tables.environments, rows=rows_of)
+        model.fit(tables.environments)
     elif moments.coding.is_numeric:
         model.fit(moments if rows is None else named_table(rows, moments.names))
     else:
@@ -190,12 +189,14 @@ def _require_categories(name: str, moments: Moments, rows: Matrix | None) -> Non
     if moments.coding.is_numeric:
         raise without_categories(name, "order", possible_codes(rows, moments.names))
     if not moments.coding.is_discrete and name != _BY_CATEGORIES[0]:
-        raise with_numbers(name, _BY_CATEGORIES[0], rows, moments.coding)
+        raise with_numbers(name, _BY_CATEGORIES[0], Table.single(moments, rows))
     known = moments.missing
     if name != _BY_CATEGORIES[0] and known is not None and known.method == "em" and known.cells:
-        raise ValueError(
-            f"missing='em' cannot be used here: {name} counts complete rows. Use missing='drop', or "
-            f"{_BY_CATEGORIES[0]}."
+        raise ProblemError(
+            Set("missing", "em"),
+            f" cannot be used here: {name} counts complete rows. Use ",
+            Set("missing", "drop"),
+            f", or {_BY_CATEGORIES[0]}.",
         )
 
 

@@ -32,29 +32,28 @@ from golem.comparison.tables import labelled_rows, read_tables
 from golem.data.checks import require_learnable
 from golem.data.coded_tables import CodedTable, counts_in_moments
 from golem.data.files.table_files import Paths, listed
-from golem.data.inputs import check_knowledge, read_categories, read_knowledge, require_shape
+from golem.data.inputs import check_knowledge, numpy_rows, read_knowledge, require_shape
 from golem.data.knowledge import Knowledge, NamedKnowledge
 from golem.data.levels import warn_of_single_rows
 from golem.data.missing import MissingChoice
 from golem.data.moments import Moments
-from golem.data.table_input import rows_and_names
-from golem.data.table_reading import is_interventional
+from golem.data.table import Table
+from golem.data.table_reading import is_interventional, read_table
 from golem.data.table_source import CovarianceSource, Reading, TableSource, open_table
-from golem.estimator.category_fit import automatic_table_score
-from golem.estimator.category_settings import ScoreName
 from golem.graphs import metrics
 from golem.graphs.dag import as_adjacency
 from golem.graphs.formats import read_graph
 from golem.graphs.named_graph import NamedGraph
 from golem.output.settings_document import versions
 from golem.runtime.messages import quoted
-from golem.runtime.option_words import names_remedies
+from golem.runtime.problems import Parameter, ProblemError, Set, Text, message_of, names_remedies
 from golem.runtime.progress import ProgressDisplay
 from golem.runtime.types import BoolMatrix, Matrix
 from golem.runtime.version import __version__
-from golem.score.node_scores import Counts, GaussianBlocks
 from golem.score.objective import graph_bic, graph_scores
 from golem.score.regression import residual_variances
+from golem.score.score_settings import ScoreName, ScoreSettings
+from golem.score.table_score import NodeScore, score_of
 
 TIME_LIMIT = 120.0
 
@@ -123,17 +122,17 @@ def compare(
     names = [] if chosen is None else list(dict.fromkeys(chosen))
     require_known(names)
     if time_limit is not None and not time_limit > 0:
-        raise ValueError(f"time_limit must be positive; got {time_limit}.")
+        raise ProblemError(Parameter("time_limit"), f" must be positive; got {time_limit}.")
     if isinstance(X, str | Path):
         raise ValueError(f"X must be a table or Moments; got the path {str(X)!r}. Use compare_file for files.")
     tables = read_tables(X, environments, targets, missing) if with_environments else None
     rows, moments = (None, tables.environments.moments()) if tables is not None else _read(X, missing)
     variables = moments.variables
     warned: dict[str, tuple[str, ...]] = dict.fromkeys(_data_warnings(moments), ())
-    score = None if moments.coding.is_numeric else automatic_table_score(moments, rows)
+    score = None if moments.coding.is_numeric else score_of(Table.single(moments, rows), ScoreSettings())
     left_out: dict[str, tuple[str, ...]] = {}
     if chosen is None:
-        chosen_score = None if score is None else score[0]
+        chosen_score = None if score is None else score.name
         names, left_out = (default_methods(True), {}) if with_environments else _suited(moments, rows, chosen_score)
     true_graph = None if truth is None else _true_graph(truth, variables)
     unnamed = [name for name in variables if name not in truth.names] if isinstance(truth, NamedGraph) else []
@@ -152,7 +151,7 @@ def compare(
             if outcome.estimate is not None:
                 estimates[name] = outcome.estimate
                 if score is not None:
-                    row = replace(row, score=_cost(score[1], outcome.estimate))
+                    row = replace(row, score=_cost(score, outcome.estimate))
                 elif tables is None:  # environments have no common covariance
                     row = _with_scores(row, outcome.estimate, moments)
             found.append(row)
@@ -162,7 +161,7 @@ def compare(
         "n": moments.rows,
         "missing": missing,
         "targets": None if tables is None else tables.environments.named_targets,
-        "score": None if score is None else score[0],
+        "score": None if score is None else score.name,
         "time_limit": None if time_limit is None else float(time_limit),
         "knowledge": None if masks.is_empty else by_name.document(),
         "versions": {"golem": __version__} | versions() | _package_versions(names),
@@ -254,7 +253,8 @@ def _suited(
         names = ["order", *(f"order-{name}" for name in usable if name != score)]
     if rows is None:
         by_em = moments.missing is not None and moments.missing.method == "em"
-        need = "they need complete rows (use missing='drop')" if by_em else "they need rows"
+        complete = Text("they need complete rows (use ", Set("missing", "drop"), ")")
+        need = complete if by_em else "they need rows"
         left_out[need] = [name for name in names if needs_rows(name)]
         names = [name for name in names if not needs_rows(name)]
     return names, {reason: tuple(found) for reason, found in left_out.items() if found}
@@ -276,17 +276,10 @@ def packages_not_installed(with_environments: bool = False) -> dict[str, str]:
 
 def _read(X: Any, missing: MissingChoice) -> tuple[Matrix | None, Moments]:
     """Return the rows of a table, complete or coded, if there are any, and the moments."""
-    if (coded := read_categories(X, missing)) is not None:
-        moments, known = coded[0], coded[0].missing
-        # EM leaves rows incomplete, and discrete scores count complete ones.
-        return None if known is not None and known.cells and known.method == "em" else coded[1], moments
-    if isinstance(X, Moments):
-        return None, X
-    rows, columns = rows_and_names(X)
-    moments = Moments.from_rows(rows, columns, missing=missing)
-    if moments.missing is not None and moments.missing.cells:
-        return None if missing == "em" else rows[~np.isnan(rows).any(axis=1)], moments
-    return rows, moments
+    table = read_table(X, missing=missing)
+    # EM leaves rows incomplete, and discrete scores count complete ones.
+    rows = None if table.is_incomplete else table.parts[0].read_rows()
+    return None if rows is None else numpy_rows(rows), table.moments()
 
 
 def _package_versions(methods: Sequence[str]) -> dict[str, str]:
@@ -305,7 +298,7 @@ def _data_warnings(moments: Moments) -> list[str]:
         warnings.simplefilter("always")
         if moments.coding.is_numeric:
             require_learnable(moments, uses_scale=False)
-    found = [str(warning.message) for warning in caught]
+    found = [message_of(warning.message) for warning in caught]
     if moments.missing is not None and moments.missing.cells:
         found.append(moments.missing.sentence)
     return found
@@ -386,8 +379,8 @@ def _with_scores(row: Row, estimate: Estimate, moments: Moments) -> Row:
     return replace(row, score_ev=scores["paper_score_ev"], score_nv=scores["paper_score_nv"])
 
 
-def _cost(score: GaussianBlocks | Counts, estimate: Estimate) -> float | None:
+def _cost(score: NodeScore, estimate: Estimate) -> float | None:
     """Return the score of a graph; None if it is a class without a member."""
     if estimate.member is None:
         return None
-    return float(sum(score.cost(j, np.flatnonzero(parents).tolist()) for j, parents in enumerate(estimate.member.T)))
+    return score.total(estimate.member)

@@ -20,6 +20,7 @@ from golem.data.table_source import CovarianceSource, TableSource
 from golem.data.table_summary import TableSummary
 from golem.data.targets import read_targets
 from golem.data.variables import Coding
+from golem.runtime.problems import ProblemError
 
 
 def read_tables(X: Any, environments: Any, targets: Mapping[Any, Any] | None, missing: MissingChoice) -> Tables:
@@ -49,7 +50,7 @@ def labelled_rows(
 ) -> LabelledRows:
     """Read a table with a column of labels; rows with missing values are kept, unless these are an error."""
     if environment is None or targets is None:
-        raise ValueError("Environments need both environment=... (a column of labels) and targets=...")
+        raise ProblemError.of("Environments need both {environment=...} (a column of labels) and {targets=...}.")
     if isinstance(source, CovarianceSource):
         raise ValueError("A covariance matrix has no column of environments. Give the rows.")
     known = read_targets(targets) if isinstance(targets, str | Path) else targets

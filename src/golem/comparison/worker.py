@@ -15,6 +15,7 @@ from golem.comparison.registry import Tables, learn, prepare
 from golem.data.knowledge import Knowledge
 from golem.data.moments import Moments
 from golem.runtime.child_process import serve
+from golem.runtime.problems import message_of
 from golem.runtime.types import Matrix
 
 
@@ -40,7 +41,7 @@ def _outcome(name: str, rows: Matrix | None, moments: Moments, knowledge: Knowle
         try:
             estimate = learn(name, rows, moments, knowledge, tables)
         except ValueError as error:
-            outcome = Outcome("error", str(error))
+            outcome = Outcome("error", message_of(error))
         except Exception as error:  # noqa: BLE001  other packages may raise anything; it becomes a row of the table
             outcome = Outcome("error", f"{type(error).__name__}: {error}")
         else:

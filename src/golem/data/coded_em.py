@@ -25,7 +25,7 @@ def coded_moments_by_em(X: Matrix, names: tuple[str, ...], progress: Counter | N
     """
     order = np.argsort(np.isnan(X).sum(axis=0), kind="stable")
     found = unusable_in_rows(X[:, order], tuple(names[j] for j in order))
-    suspects = [names.index(column.name) for column in found if not column.is_empty]
+    suspects = [names.index(column.name) for column in found if column.kind != "empty"]
     complete = X[~np.isnan(X).any(axis=1)]
     if not suspects or not len(complete):
         return Moments.by_em(X, names, progress=progress)

@@ -19,19 +19,16 @@ from golem.data.levels import (
     is_text,
     warn_of_rare_levels,
     warn_of_texts,
-    without_levels,
 )
 from golem.data.missing import Missing, MissingChoice, require_choice, rows_in_common
 from golem.data.moments import Moments
-from golem.data.table_errors import NotNumericError, UnusableColumnsError, require_finite, row_number
+from golem.data.table_errors import NotNumericError, require_finite, row_number
 from golem.data.table_input import are_booleans, eager_frame, is_table, rows_and_names
 from golem.data.targets import naming_environment
-from golem.data.unusable import Unusable, unusable_error
-from golem.data.unusable_variables import unusable_in_table
+from golem.data.unusable import Unusable, UnusableColumnsError, unusable_error, unusable_in_table, without_levels
 from golem.data.variables import Codes, Coding, Variable, number_levels
 from golem.runtime.arrays import namespace
 from golem.runtime.names import column_names, positions
-from golem.runtime.option_words import as_categories
 from golem.runtime.progress import Counter
 from golem.runtime.types import Array, Indices, Matrix, Vector
 
@@ -78,7 +75,7 @@ class CodedTable:
             try:
                 values = rows_and_names(frame[:, positions(numeric, names)].to_native())[0]
             except NotNumericError as error:
-                raise error.or_categories(as_categories) from None
+                raise error.or_categories() from None
             found |= {name: (Variable(name), column) for name, column in zip(numeric, values.T, strict=True)}
         used = [name for name in names if name not in refused]
         coding = Coding(tuple(found[name][0] for name in used))
@@ -327,7 +324,7 @@ def _categories_of(
             if (one := _category_of(name, series)) is not None:
                 found[name] = one
         except UnusableColumnsError as error:
-            refused[name] = error.found[0]
+            refused[name] = error.problems[0]
     return found, refused
 
 

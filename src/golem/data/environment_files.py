@@ -22,6 +22,7 @@ from golem.data.table_errors import NotNumericError
 from golem.data.table_reading import Targets
 from golem.data.targets import naming_environment, no_rows, resolve_targets, source_of
 from golem.data.unusable import Unusable, unusable_columns
+from golem.runtime.problems import ProblemError
 from golem.runtime.progress import Counter, ProgressDisplay
 from golem.runtime.types import Matrix
 
@@ -126,7 +127,7 @@ def refusing_categories() -> Iterator[None]:
     try:
         yield
     except NotNumericError as error:
-        raise ValueError(f"{str(error).rstrip('.')}. Environments cannot be combined with categories yet.") from None
+        raise ProblemError(error.text, " Environments cannot be combined with categories yet.") from None
 
 
 def rows_by_label(table: TableFiles, keep: KeptRows) -> dict[str, Matrix]:

@@ -14,12 +14,10 @@ from sklearn.utils.validation import validate_data
 from golem.data.checks import require_numbers
 from golem.data.coded_tables import CodedTable
 from golem.data.knowledge import Knowledge, NamedKnowledge
-from golem.data.missing import MissingChoice
-from golem.data.moments import Moments
 from golem.data.table import Table
 from golem.data.table_errors import other_width
-from golem.data.table_input import NotNumbersError, is_table, real_matrix, rows_and_names
-from golem.data.table_reading import coded_rows, read_table
+from golem.data.table_input import is_table, real_matrix, rows_and_names
+from golem.data.table_reading import read_table
 from golem.data.variables import Coding
 from golem.runtime.arrays import is_tensor, to_numpy
 from golem.runtime.names import column_names
@@ -72,33 +70,6 @@ class TableEstimator(BaseEstimator):
         """
         for name in [name for name in vars(self) if name.endswith("_") and not name.startswith("_")]:
             delattr(self, name)
-
-
-def read_data(
-    estimator: TableEstimator, X: Any, *, reset: bool = True, incomplete: bool = False
-) -> tuple[Moments, Array | None]:
-    """Return the moments and, if available, the rows of a table of numbers."""
-    if not reset:
-        return estimator.read_other(X).moments(), None
-    table = read_table(X, missing=getattr(estimator, "missing", "error"))
-    require_numbers(table.moments())
-    estimator.record_columns(table)
-    known, rows = table.missing, table.parts[0].read_rows()
-    by_em = known is not None and known.method == "em" and known.cells > 0
-    return table.moments(), None if by_em and not incomplete else rows
-
-
-def read_categories(X: Any, missing: MissingChoice) -> tuple[Moments, Array | None] | None:
-    """Return the moments and coded rows of a table with categories; None for a table of numbers."""
-    if isinstance(X, Moments):
-        return None if X.coding.is_numeric else (X, None)
-    try:
-        if isinstance(X, str | Path) or coded_rows(X).coding.is_numeric:
-            return None
-    except NotNumbersError:
-        return None
-    table = read_table(X, missing=missing)
-    return table.moments(), table.parts[0].read_rows()
 
 
 def numpy_rows(rows: Array) -> Matrix:

@@ -27,7 +27,7 @@ from golem.runtime.arrays import divided, is_tensor, to_numpy
 from golem.runtime.linear_algebra import gram
 from golem.runtime.messages import counted, quoted
 from golem.runtime.names import column_names
-from golem.runtime.option_words import names_remedies
+from golem.runtime.problems import names_remedies
 from golem.runtime.progress import Counter
 from golem.runtime.threads import blas_threads_for
 from golem.runtime.types import Indices, Matrix, Vector

@@ -16,12 +16,11 @@ from golem.data.files.cluster import read_on_cluster
 from golem.data.files.level_scan import reading_categories
 from golem.data.files.streaming import KeptRows, RoomForRows, coded_batches, moments_of_shards, plan, read_here
 from golem.data.files.table_files import Paths, TableFiles
-from golem.data.levels import warn_of_rare_levels, warn_of_texts, without_levels
+from golem.data.levels import warn_of_rare_levels, warn_of_texts
 from golem.data.missing import MissingChoice, add_markers, require_choice
 from golem.data.moments import Moments
 from golem.data.resampling import merged
-from golem.data.unusable import unusable_error
-from golem.data.unusable_variables import unusable_variables
+from golem.data.unusable import unusable_error, unusable_variables, without_levels
 from golem.data.variables import NO_VARIABLES, Coding
 from golem.runtime.progress import Counter
 from golem.runtime.types import Matrix

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import functools
 import hashlib
+import itertools
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -28,6 +29,7 @@ from golem.data.unusable import is_constant
 from golem.data.variables import Coding
 from golem.graphs.interventional import Intervention as Intervention
 from golem.runtime.messages import counted, quoted, shortened
+from golem.runtime.problems import ProblemError
 from golem.runtime.types import Indices, Matrix, Vector
 
 Intercepts = Literal["separate", "shared"]
@@ -128,6 +130,11 @@ class Table:
         return bool(self.parts[0].label)
 
     @property
+    def environments(self) -> tuple[Part, ...]:
+        """The parts that are labelled environments."""
+        return tuple(part for part in self.parts if part.label)
+
+    @property
     def missing(self) -> Missing | None:
         """The missing values of all parts and their treatment; None if there were none."""
         gaps = [part.moments.missing for part in self.parts if part.moments.missing is not None]
@@ -160,6 +167,10 @@ class Table:
     def selected(self, variables: Sequence[int]) -> Table:
         """Return the same table with some of the variables, by number."""
         return replace(self, parts=tuple(part.selected(variables) for part in self.parts))
+
+    def renamed(self, names: Sequence[str]) -> Table:
+        """Return the same moments of variables with other names, without rows."""
+        return self.with_moments(part.moments.renamed(names) for part in self.parts)
 
     def with_moments(self, moments: Iterable[Moments]) -> Table:
         """Return a table with other moments of each part, and without rows."""
@@ -274,6 +285,8 @@ class Table:
 
     def variances(self, which: Sequence[int], intercepts: Intercepts = "separate") -> Vector:
         """Return the variances of `pooled`, without the covariances."""
+        if not self.has_environments:
+            return self.parts[0].moments.variances
         rows, means = self._rows_and_means(which)
         total = sum(np.diagonal(self._columns[e].scatter) for e in which)
         if intercepts == "shared":
@@ -349,12 +362,13 @@ class Table:
     def shifts(self) -> Matrix:
         """Return how far the mean of each environment is from the observational mean, in standard deviations within.
 
-        The shape is (environments, columns). Without observational rows outside an environment, its mean is compared
-        with that of the other environments; the only observational environment has shift 0.
+        The shape is (environments, d); of a category, the shift of the level that shifts most. Without observational
+        rows outside an environment, its mean is compared with that of the other environments; the only observational
+        environment has shift 0.
         """
         everything = range(len(self.parts))
         scale = np.sqrt(self.moments().variances)
-        found = np.zeros((len(self.parts), len(scale)))
+        found, first = np.zeros((len(self.parts), len(scale))), self.coding.first
         for e in everything:
             others = [k for k in everything if k != e and not self.targets[k]]
             others = others or [k for k in everything if k != e and self.targets[e]]
@@ -362,7 +376,7 @@ class Table:
                 rows, means = self._rows_and_means([e, *others])
                 away: Vector = means[0] - rows[1:] @ means[1:] / rows[1:].sum()
                 found[e] = np.divide(away, scale, out=np.zeros(len(scale)), where=scale > 0)
-        return found
+        return np.column_stack([_largest(found[:, begin:end]) for begin, end in itertools.pairwise(first)])
 
     def require_learnable(self, intervention: Intervention) -> None:
         """Raise a ValueError for environments from which no graph can be learned."""
@@ -381,9 +395,11 @@ class Table:
         for label, constant, targets in zip(self.labels, flat, self.targets, strict=True):
             fixed_here = np.flatnonzero(constant).tolist()
             if soft := [self.names[j] for j in fixed_here if j in targets and intervention == "soft"]:
-                raise ValueError(
-                    f"Column {quoted(soft)} is constant in environment {label!r}, which targets it. If the experiment "
-                    "sets it to a value, whatever its causes are, use intervention='hard'."
+                raise ProblemError.of(
+                    "Column {names} is constant in environment {label!r}, which targets it. If the experiment sets it "
+                    "to a value, whatever its causes are, use {intervention='hard'}.",
+                    names=quoted(soft),
+                    label=label,
                 )
             if wrong := [self.names[j] for j in fixed_here if j not in targets]:
                 raise ValueError(
@@ -403,6 +419,11 @@ class Table:
 def _numbers(moments: Moments, columns: Indices) -> Coding:
     """Return the coding of some columns, each taken for a number of its own."""
     return Coding.numeric(tuple(moments.names[j] for j in columns))
+
+
+def _largest(shifts: Matrix) -> Vector:
+    """Return the value of the largest size in each row."""
+    return np.asarray(np.take_along_axis(shifts, np.abs(shifts).argmax(axis=1)[:, None], axis=1)[:, 0])
 
 
 def require_same_columns(names: Mapping[str, Sequence[str]]) -> Sequence[str]:

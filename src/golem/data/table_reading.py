@@ -19,14 +19,16 @@ from golem.data.missing import MissingChoice
 from golem.data.moments import Moments
 from golem.data.resampling import merged
 from golem.data.table import Part, RowSource, Table, require_rows, require_same_columns
-from golem.data.table_errors import MissingValuesError, UnusableColumnsError
+from golem.data.table_errors import MissingValuesError
 from golem.data.table_input import are_booleans, is_mapping, is_table, real_matrix, rows_and_names
 from golem.data.targets import coded_labels, naming_environment
 from golem.data.treatment import whole_refusal
+from golem.data.unusable import UnusableColumnsError
 from golem.data.variables import Coding
 from golem.runtime.arrays import is_tensor, to_numpy
 from golem.runtime.messages import quoted, suggestion
 from golem.runtime.names import column_names
+from golem.runtime.problems import ProblemError, Set
 
 Targets = Mapping[Any, Any]
 
@@ -69,16 +71,14 @@ def read_table(
         )
     if isinstance(X, Table):
         _require_only(environments, targets)
-        return _with_rows(X if names is None else X.aligned(names), rows)
-    if environments is not None or targets is not None:
+        found = X if names is None else X.aligned(names)
+    elif environments is not None or targets is not None:
         parts, is_named = _environments(X, environments, missing)
         ordered = parts if names is None else [part.aligned(names) for part in parts]
         found = Table.of_parts(ordered, targets, is_named)
     else:
         found = _without_environments(X, missing)
         found = found if names is None else found.aligned(names)
-    if rows is not None and found.parts[0].rows is not None:
-        raise ValueError("X has rows of its own. Give rows only if X is Moments.")
     return _with_rows(found, rows)
 
 
@@ -158,13 +158,14 @@ def _environments(X: Any, environments: Any, missing: MissingChoice) -> tuple[li
         _require_only(environments, None)
         return _from_mapping({str(label): part for label, part in X.items()}, missing)
     if environments is None:
-        raise ValueError(
-            "targets=... needs environments=..., with one label per row or the name of the column that has the labels."
+        raise ProblemError.of(
+            "{targets=...} needs {environments=...}, with one label per row or the name of the column that has the "
+            "labels."
         )
     if isinstance(X, Moments):
-        raise ValueError(
-            "The moments of all rows cannot be divided into environments. Give the moments of each: fit({'control': "
-            "moments, ...}, targets=...)."
+        raise ProblemError.of(
+            "The moments of all rows cannot be divided into environments. Give the moments of each: "
+            "fit({{'control': moments, ...}}, {targets=...})."
         )
     if isinstance(environments, str):
         X, environments = _without_column(X, environments)
@@ -211,13 +212,14 @@ def _without_column(X: Any, column: str) -> tuple[Any, Any]:
     import narwhals.stable.v1 as nw
 
     if not is_table(X):
-        raise ValueError(
-            f"environments={column!r} names a column, but X is an array without column names. Give one label per row."
+        raise ProblemError.of(
+            "{environments=} names a column, but X is an array without column names. Give one label per row.",
+            environments=column,
         )
     frame = nw.from_native(X, eager_only=True)
     if column not in frame.columns:
         hint = suggestion(column, frame.columns, "columns")
-        raise ValueError(f"There is no column {column!r} (environments=...). {hint}")
+        raise ProblemError(f"There is no column {column!r} (", Set("environments"), f"). {hint}")
     return frame.drop(column).to_native(), frame[column].to_native()
 
 
@@ -236,6 +238,8 @@ def _with_rows(table: Table, rows: Any) -> Table:
     """
     if rows is None:
         return table
+    if any(part.rows is not None for part in table.parts):
+        raise ValueError("X has rows of its own. Give rows only if X is Moments.")
 
     def read() -> Any:
         return rows() if callable(rows) else rows

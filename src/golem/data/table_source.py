@@ -18,7 +18,7 @@ from golem.data.files.level_scan import reading_categories
 from golem.data.files.standard_input import source_name
 from golem.data.files.streaming import KeptRows
 from golem.data.files.table_files import TableFiles, find_files, listed
-from golem.data.levels import warn_of_similar_levels, without_levels
+from golem.data.levels import warn_of_similar_levels
 from golem.data.missing import MissingChoice
 from golem.data.moments import Moments
 from golem.data.readers import COPIES_OF_EM, moments_by_em, rows_of, shards_of
@@ -29,10 +29,18 @@ from golem.data.table import Part, Table
 from golem.data.table_reading import Targets
 from golem.data.table_summary import TableSummary
 from golem.data.targets import EXAMPLE
-from golem.data.unusable import Unusable, unusable_columns, unusable_error
-from golem.data.unusable_variables import dependent_in_table, unusable_variables, with_determined
+from golem.data.unusable import (
+    Unusable,
+    dependent_in_table,
+    unusable_columns,
+    unusable_error,
+    unusable_variables,
+    with_determined,
+    without_levels,
+)
 from golem.runtime.machine import free_memory
 from golem.runtime.messages import quoted
+from golem.runtime.problems import ProblemError, Remedy, Set, Text
 from golem.runtime.progress import ProgressDisplay
 from golem.runtime.types import Matrix
 
@@ -111,7 +119,7 @@ def open_source(
     if reading.covariance:
         return CovarianceSource(paths, reading, divided, scheduler)
     if reading.rows is not None and not _is_covariance(paths):
-        raise ValueError("Only a covariance matrix needs rows=... Add covariance=True, or remove rows=...")
+        raise ProblemError.of("Only a covariance matrix needs {rows=...}. Add {covariance=True}, or remove {rows=...}.")
     try:
         table = reading.open(paths)
     except ValueError:
@@ -139,31 +147,32 @@ def require_no_covariance(rows: Matrix, name: str) -> None:
     """Raise a ValueError if the rows are a symmetric matrix, which no table of observations is."""
     is_square = rows.shape[0] == rows.shape[1]
     if is_square and np.allclose(rows, rows.T, rtol=1e-6, atol=0) and np.all(np.diagonal(rows) > 0):
-        raise ValueError(
-            f"{name}: The table is a symmetric matrix. If it is a covariance matrix, use covariance=True and rows=N, "
-            "where N is the number of rows behind it."
+        raise ProblemError.of(
+            "{name}: The table is a symmetric matrix. If it is a covariance matrix, use {covariance=True} and "
+            "{rows=N}, where N is the number of rows behind it.",
+            name=name,
         )
 
 
 def _has_environments(reading: Reading, targets: Targets | None) -> bool:
     """Return whether the rows come from environments; raise a ValueError if the options contradict each other."""
     if reading.environment is not None and reading.environments:
-        raise ValueError(
-            "environment=... names the column with the experiments; environments=True says that each file is one. Use "
-            "one of them."
+        raise ProblemError.of(
+            "{environment=...} names the column with the experiments; {environments=True} says that each file "
+            "is one. Use one of them."
         )
     given = reading.environment is not None or reading.environments
     if given and targets is None:
-        raise ValueError(f"Environments need targets=..., for example a JSON file with {EXAMPLE}.")
+        raise ProblemError("Environments need ", Set("targets"), f", for example a JSON file with {EXAMPLE}.")
     if targets is not None and not given:
-        raise ValueError(
-            "targets=... needs environments: add environment=... for a column that names them, or environments=True if "
-            "each file is one."
+        raise ProblemError.of(
+            "{targets=...} needs environments: add {environment=...} for a column that names them, or "
+            "{environments=True} if each file is one."
         )
     if given and (reading.covariance or reading.rows is not None):
-        raise ValueError("A covariance matrix has no environments. Remove covariance=True and rows=...")
+        raise ProblemError.of("A covariance matrix has no environments. Remove {covariance=True} and {rows=...}.")
     if given and reading.categorical:
-        raise ValueError("Tables with environments have only numbers. Remove categorical=[...].")
+        raise ProblemError("Tables with environments have only numbers. Remove ", Set("categorical", [...]), ".")
     return given
 
 
@@ -198,14 +207,20 @@ class CovarianceSource:
 
     def __init__(self, paths: Sequence[str], reading: Reading, divided: bool, scheduler: str | None) -> None:
         self.paths = find_files(paths)
-        needs_rows = {"na=[...]": bool(reading.na), f"header={reading.header}": reading.header is not None}
-        needs_rows |= {"categorical=[...]": bool(reading.categorical), "numeric=[...]": bool(reading.numeric)}
-        needs_rows |= {"bootstrap=..., select='cv' or select='stability'": divided}
-        needs_rows |= {"scheduler=...": scheduler is not None}
-        if wrong := [name for name, given in needs_rows.items() if given]:
-            raise ValueError(
-                f"{source_name(self.paths[0])}: A covariance matrix has no rows, so {' and '.join(wrong)} cannot be "
-                "used. Remove this setting, or give the rows."
+        by_rows = Text(Set("bootstrap"), ", ", Set("select", "cv"), " or ", Set("select", "stability"))
+        needs_rows: list[tuple[str | Remedy, bool]] = [
+            (Set("na", [...]), bool(reading.na)),
+            (Set("header", reading.header), reading.header is not None),
+            (Set("categorical", [...]), bool(reading.categorical)),
+            (Set("numeric", [...]), bool(reading.numeric)),
+            (by_rows, divided),
+            (Set("scheduler"), scheduler is not None),
+        ]
+        if wrong := [part for setting, given in needs_rows if given for part in (" and ", setting)]:
+            raise ProblemError(
+                f"{source_name(self.paths[0])}: A covariance matrix has no rows, so ",
+                *wrong[1:],
+                " cannot be used. Remove this setting, or give the rows.",
             )
         if len(self.paths) > 1:
             raise ValueError(f"A covariance matrix is one file; got {quoted(list(map(str, self.paths)))}.")
@@ -216,7 +231,7 @@ class CovarianceSource:
     def read(self, missing: MissingChoice, progress: ProgressDisplay) -> Moments:
         """Return the moments."""
         if missing != "error":
-            raise ValueError("A covariance matrix has no missing values. Remove missing=...")
+            raise ProblemError("A covariance matrix has no missing values. Remove ", Set("missing"), ".")
         return self._moments
 
     def unusable(self, missing: MissingChoice, progress: ProgressDisplay) -> list[Unusable]:

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from golem.runtime.messages import quoted
 from golem.runtime.names import column_names
-from golem.runtime.option_words import dropping
+from golem.runtime.problems import Drop, ProblemError
 from golem.runtime.types import Matrix, Vector
 
 Kind = Literal["numeric", "category"]
@@ -223,10 +223,8 @@ class Coding:
             raise ValueError(f"Discrete scores need categories, but these columns are numbers: {quoted(numbers)}.")
         large = [variable.name for variable in self.variables if len(variable.levels) > _MOST_LEVELS]
         if large:
-            raise ValueError(
-                f"Columns with more than {_MOST_LEVELS} levels: {quoted(large)}. Drop them ({dropping(large)}), or "
-                "group their levels."
-            )
+            what = f"Columns with more than {_MOST_LEVELS} levels: {quoted(large)}. Drop them ("
+            raise ProblemError(what, Drop(large), "), or group their levels.")
         codes: Codes = rows.astype(np.int16, order="F")  # counts go through columns
         return codes
 

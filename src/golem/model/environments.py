@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from golem.graphs.interventional import Intervention
 from golem.model.interventions import number_of
 from golem.model.linear_sem import LinearSEM
+from golem.runtime.problems import Parameter, ProblemError
 from golem.runtime.types import Matrix
 
 # A randomized target is drawn from N(2, 1) or N(-2, 1) (Brouillard et al. 2020, DCDI); a changed one gets this factor.
@@ -84,7 +85,7 @@ def simulate_environments(
     if n < len(targets):
         raise ValueError(f"{len(targets)} environments need at least {len(targets)} rows; got n={n}.")
     if intervention not in ("hard", "soft"):
-        raise ValueError(f"intervention must be 'hard' or 'soft'; got {intervention!r}.")
+        raise ProblemError(Parameter("intervention"), f" must be 'hard' or 'soft'; got {intervention!r}.")
     rng = np.random.default_rng(random_state)
     sizes = [n // len(targets) + (k < n % len(targets)) for k in range(len(targets))]
     parts = []

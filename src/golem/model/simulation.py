@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from golem.model.environments import SimulatedEnvironments, simulate_environments, single_targets
 from golem.model.linear_sem import LinearSEM
 from golem.runtime.messages import quoted
+from golem.runtime.problems import Parameter, ProblemError
 from golem.runtime.types import BoolMatrix, Matrix
 
 __all__ = [
@@ -157,16 +158,20 @@ def random_sem(
     (3, 5)
     """
     if noise not in NOISES:
-        raise ValueError(f"noise must be one of {quoted(NOISES)}; got {noise!r}.")
+        raise ProblemError(Parameter("noise"), f" must be one of {quoted(NOISES)}; got {noise!r}.")
     if not weight_scale > 0:
-        raise ValueError(f"weight_scale must be positive; got {weight_scale}.")
+        raise ProblemError(Parameter("weight_scale"), f" must be positive; got {weight_scale}.")
     rng = np.random.default_rng(random_state)
     weights = random_weights(random_dag(d, graph, rng), rng, weight_scale)
     shape = "gaussian" if noise.startswith("gaussian") else noise
     if noise_std is not None:
         low, high = noise_std
         if not 0 < low <= high:
-            raise ValueError(f"noise_std must be a range (low, high) with 0 < low <= high; got {noise_std}.")
+            raise ProblemError.of(
+                "{parameter} must be a range (low, high) with 0 < low <= high; got {noise_std}.",
+                parameter=Parameter("noise_std"),
+                noise_std=noise_std,
+            )
         deviation = np.exp(rng.uniform(np.log(low), np.log(high), d))
     elif noise == "gaussian-nv":
         deviation = rng.uniform(1.0, 2.0, d)

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from golem.estimator.learned_graph import has_categories
 from golem.graphs import networkx_graphs
 from golem.graphs.dag import cycle_text, find_cycle, is_dag
 from golem.graphs.formats import FORMATS, format_of
@@ -16,6 +15,7 @@ from golem.graphs.named_graph import NamedGraph
 from golem.model.linear_sem import LinearSEM
 from golem.output.document import Supplement, describe, list_edges
 from golem.runtime.files import write_text
+from golem.runtime.problems import ProblemError, Set
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -47,7 +47,7 @@ def named_graph(model: Any, bootstrap: Bootstrap | None = None) -> NamedGraph:
     if not hasattr(model, "moments_"):
         raise ValueError(f"The model must be fitted, or be a LinearSEM or NamedGraph; got {type(model).__name__}.")
     names = model.moments_.variables
-    if has_categories(model):
+    if hasattr(model, "graph_"):
         return describe(model, Supplement(bootstrap=bootstrap)).graph()
     if not hasattr(model, "weights_"):
         return NamedGraph.from_class(model.cpdag_, names)
@@ -111,9 +111,9 @@ def graph_text(model: Any, format: str, *, cpdag: bool = False) -> str:
     graph = named_graph(model)
     if cpdag and format == "pgmpy":
         graph.require_model()  # raises if pgmpy cannot hold this graph either way
-        raise ValueError(
-            "A model of pgmpy has weights, but an equivalence class has none. Export without cpdag=True, or use "
-            "dagitty or pcalg."
+        raise ProblemError.of(
+            "A model of pgmpy has weights, but an equivalence class has none. Export without {cpdag=True}, or "
+            "use dagitty or pcalg."
         )
     return FORMATS[format].write(_equivalence_class(graph) if cpdag else graph)
 
@@ -124,9 +124,11 @@ def _equivalence_class(graph: NamedGraph) -> NamedGraph:
     if not graph.weighted:  # both directions of an edge then mean an undirected edge
         arrows = arrows & ~(arrows.T & ~np.eye(len(arrows), dtype=bool))
     if cycle := find_cycle(arrows):
-        raise ValueError(
-            f"The graph has the cycle {cycle_text(cycle, graph.names)}, so it has no equivalence class. Export it "
-            "without cpdag=True."
+        raise ProblemError(
+            f"The graph has the cycle {cycle_text(cycle, graph.names)}, so it has no equivalence class. "
+            "Export it without ",
+            Set("cpdag", True),
+            ".",
         )
     return graph.equivalence_class() if is_dag(graph.adjacency) else graph
 

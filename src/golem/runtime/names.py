@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from golem.runtime.messages import quoted, shortened
+from golem.runtime.problems import ProblemError, Set
 
 _LONGEST = 1000
 
@@ -21,7 +22,9 @@ def column_names(names: Sequence[Any] | None, d: int) -> tuple[str, ...]:
     if empty := [str(j + 1) for j, name in enumerate(names) if not name.strip()]:
         which, it = ("Column", "it") if len(empty) == 1 else ("Columns", "them")
         has = "has an empty name" if len(empty) == 1 else "have empty names"
-        raise ValueError(f"{which} {', '.join(empty)} {has}. Name {it}, or choose the columns to use (columns=[...]).")
+        raise ProblemError(
+            f"{which} {', '.join(empty)} {has}. Name {it}, or choose the columns to use (", Set("columns", [...]), ")."
+        )
     if long := [f"{j + 1} ({len(name)})" for j, name in enumerate(names) if len(name) > _LONGEST]:
         raise ValueError(f"Names have at most {_LONGEST} characters. Shorten those of column {shortened(long)}.")
     if repeated := sorted(name for name, count in Counter(names).items() if count > 1):

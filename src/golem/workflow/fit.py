@@ -29,11 +29,8 @@ from golem.data.table_reading import Targets
 from golem.data.table_source import Reading, Source, TableSource, open_source
 from golem.data.table_summary import TableSummary
 from golem.data.targets import read_targets
-from golem.estimator.direction_evidence import uses_shape
-from golem.estimator.environment_fit import require_environment_settings, require_observational
 from golem.estimator.golem import Golem
-from golem.estimator.learned_graph import has_categories
-from golem.estimator.settings import checkpoint_path, is_counted
+from golem.estimator.settings import is_counted
 from golem.gradient.certificate import Certificate
 from golem.graphs.graph_document import GraphDocument
 from golem.output.document import Supplement, describe
@@ -43,6 +40,7 @@ from golem.output.result_files import RESULT_FILES
 from golem.runtime.files import require_writable
 from golem.runtime.messages import quoted
 from golem.runtime.parameters import suggests_parameters
+from golem.runtime.problems import Parameter, ProblemError, Text
 from golem.runtime.progress import ProgressDisplay
 from golem.workflow.inputs import naming, require_kept, title_of
 from golem.workflow.steps import SILENT, assess, choose, learn, rows_for_directions, was_interrupted, write
@@ -199,7 +197,10 @@ def fit_file(
     ['edges.csv', 'graph.json', 'graph.png', 'report.html', 'weights.csv']
     """
     if not isinstance(model, Golem | None):
-        raise ValueError(f"The model must be a Golem; got {type(model).__name__}. Instead of a GolemCV, use select=...")
+        raise ProblemError.of(
+            "The model must be a Golem; got {__name__}. Instead of a GolemCV, use {select=...}.",
+            __name__=type(model).__name__,
+        )
     model = Golem() if model is None else clone(model)  # the fit changes it
     paths, folder = list(map(str, listed(data))), Path(output)
     reading = Reading(columns, drop, header, na, categorical, numeric, covariance, rows, environment, environments)
@@ -210,7 +211,7 @@ def fit_file(
     with spooled(paths) as here:
         how: dict[str, Any] = {
             "divided": bool(bootstrap) or select in ("cv", "stability"),
-            "checked": diagnose or scatter or uses_shape(model),
+            "checked": diagnose or scatter or model.settings.uses_shape,
             "scheduler": scheduler,
             "targets": known,
         }
@@ -233,9 +234,9 @@ def fit_file(
         with naming(paths):
             selection = None
             if certificate and isinstance(moments, Moments) and not moments.coding.is_numeric:
-                raise ValueError(
-                    "certificate=True needs a table of numbers, and this one has categories. Leave it out, and use "
-                    "noise='auto'."
+                raise ProblemError.of(
+                    "{certificate=True} needs a table of numbers, and this one has categories. Leave it out, "
+                    "and use {noise='auto'}."
                 )
             if search is not None:
                 selection = choose(search, model, source.sample, progress)
@@ -267,14 +268,12 @@ def _require_consistent(
 ) -> None:
     """Raise a ValueError for settings that cannot work, before the rows are read."""
     if bootstrap is not None and (bootstrap < 1 or bootstrap != int(bootstrap)):
-        raise ValueError(f"bootstrap must be a positive whole number or None; got {bootstrap!r}.")
+        raise ProblemError(Parameter("bootstrap"), f" must be a positive whole number or None; got {bootstrap!r}.")
     if certificate and model.noise != "ev":
-        raise ValueError(f"A certificate needs a table of numbers and noise='ev'; got noise={model.noise!r}.")
-    _, solver = model.check_settings()
-    if interventional:
-        require_environment_settings(model, solver)
-    else:
-        require_observational(model)
+        raise ProblemError.of(
+            "A certificate needs a table of numbers and {noise='ev'}; got {noise=}.", noise=model.noise
+        )
+    model.settings.check().require_for(interventional)
     if search is not None:
         search.check_settings()
         search.require_method_for(interventional)
@@ -283,17 +282,19 @@ def _require_consistent(
 
 def _require_useful_checkpoint(model: Golem, search: GolemCV | None, checkpoint: str | Path | None) -> None:
     """Raise a ValueError if a checkpoint would not keep most of the work, before the rows are read."""
-    checkpoint_path(model, model.check_settings()[1], checkpoint)
+    model.settings.checkpoint_path(checkpoint)
     if checkpoint is not None and search is not None:
-        raise ValueError(f"A checkpoint keeps one solve and cannot be combined with select={search.select!r}.")
+        raise ProblemError.of(
+            "A checkpoint keeps one solve and cannot be combined with {select=}.", select=search.select
+        )
 
 
 def _require_rows(source: Source, scheduler: str | None) -> None:
     """Raise a ValueError if there are no rows for scatter plots."""
     if scheduler is not None or not isinstance(source, TableSource):
-        raise ValueError(
-            "scatter=True needs the rows of one table on this machine. It cannot be used with a covariance matrix, "
-            "with environments or with scheduler=..."
+        raise ProblemError.of(
+            "{scatter=True} needs the rows of one table on this machine. It cannot be used with a covariance "
+            "matrix, with environments or with {scheduler=...}."
         )
 
 
@@ -349,14 +350,14 @@ def _add_edges(
 
 def _scatters(model: Golem, source: Source, progress: ProgressDisplay) -> list[EdgeScatter]:
     """Return a scatter plot per edge, or none, with a note."""
-    if has_categories(model):
-        progress.note("There are no scatter plots (scatter=True), because the table has categories.")
+    if model.score_ != "gaussian":
+        progress.note(Text.of("There are no scatter plots ({scatter=True}), because the table has categories."))
         return []
     rows = source.sample_of_rows()
     found = [] if rows is None else model_scatters(model, rows)
     if not found:
         needs = "They need edges, complete rows and at most 1000 columns"
-        progress.note(f"There are no scatter plots (scatter=True). {needs}.")
+        progress.note(Text.of("There are no scatter plots ({scatter=True}). {needs}.", needs=needs))
     return found
 
 

@@ -16,9 +16,7 @@ from golem.data.environment_files import EnvironmentSource
 from golem.data.moments import Moments
 from golem.data.table import Table
 from golem.data.table_source import Source, TableSource
-from golem.estimator.direction_evidence import RowSource
 from golem.estimator.golem import Golem
-from golem.estimator.learned_graph import has_categories
 from golem.estimator.settings import is_counted
 from golem.gradient.paper_recipe import NOISE_MODELS
 from golem.graphs.graph_document import GraphDocument
@@ -29,6 +27,7 @@ from golem.output.result_files import RESULT_FILES, path_text, save_document, sa
 from golem.runtime.files import write_text
 from golem.runtime.interrupts import holding_interrupts, keep
 from golem.runtime.messages import counted
+from golem.runtime.problems import ProblemError, message_of
 from golem.runtime.progress import ProgressDisplay
 from golem.runtime.result_folder import result_folder
 from golem.runtime.types import Matrix
@@ -60,7 +59,7 @@ def learn(
     moments: Moments | Table,
     progress: ProgressDisplay = SILENT,
     checkpoint: str | Path | None = None,
-    rows: RowSource = None,
+    rows: Any = None,
 ) -> None:
     """Compile the search, then fit with progress; `rows` are for directions by noise shapes or by interventions."""
     compile_kernels(model, moments.d, progress, isinstance(moments, Table) or not moments.coding.is_numeric)
@@ -132,10 +131,10 @@ def search_again(model: Golem, source: Source, progress: ProgressDisplay = SILEN
     """Search once more, if that may help, and let the model show the better graph."""
     if is_repeatable(model):
         with progress.waiting("Searching again, with the columns in reverse order"):
-            keep_better(model, rows_for_directions(source, model.environments_ or model.moments_))
+            keep_better(model, rows_for_directions(source, model.moments_))
 
 
-def rows_for_directions(source: Source, moments: Moments | Table) -> RowSource:
+def rows_for_directions(source: Source, moments: Moments | Table) -> Any:
     """Return a function that returns the rows for the directions of edges; tables with categories need all of them."""
     if isinstance(source, TableSource) and isinstance(moments, Moments) and not moments.coding.is_numeric:
         return source.all_rows
@@ -147,7 +146,7 @@ def check(model: Golem, rows: Callable[[], Matrix | None], progress: ProgressDis
 
     `rows` returns the rows for the checks that need them, or a sample; None if there are none that fit into memory.
     """
-    if not (hasattr(model, "sem_") or has_categories(model)):
+    if model.graph_.reversible is None:
         return None
     with progress.waiting("Checking the graph"):
         found = diagnose(model, rows())
@@ -173,9 +172,8 @@ def resample(
     except KeyboardInterrupt:
         return None
     except ValueError as error:
-        raise ValueError(
-            f"{str(error).rstrip('.')}. The graph of all rows is saved in {output}, without a bootstrap."
-        ) from None
+        saved = f" The graph of all rows is saved in {output}, without a bootstrap."
+        raise ProblemError(message_of(error), saved) from None
 
 
 def write(

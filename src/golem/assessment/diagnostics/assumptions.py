@@ -10,10 +10,10 @@ import numpy as np
 from golem.assessment.diagnostics.finding import Finding
 from golem.assessment.p_values import holm
 from golem.directions.independence import dependence
-from golem.estimator.category_settings import possible_codes
 from golem.runtime.messages import quoted, shortened
-from golem.runtime.option_words import as_categories
+from golem.runtime.problems import Declare, Text
 from golem.runtime.types import BoolMatrix, Matrix, Vector
+from golem.score.score_settings import possible_codes
 
 LEVEL = 0.01
 # With many rows every test rejects, so small effects do not count. The second number of a pair is large.
@@ -115,11 +115,12 @@ def find_linearity(edges: Sequence[EdgeAssumptions], names: tuple[str, ...], X: 
     if not bad:
         return _fine("linearity", edges, "No edge has a visible curve.")
     texts = [f"{_text(edge, names)} ({edge.curvature:.0%})" for edge in bad]
-    remedy = "Transform these columns, e.g. by logarithms or square roots, if they are not transformed already."
+    transform = "ransform these columns, e.g. by logarithms or square roots, if they are not transformed already."
+    remedy = f"T{transform}"
     sources = sorted({edge.source for edge in bad})
     if codes := possible_codes(X[:, sources], [names[i] for i in sources]):
         are = "is a code" if len(codes) == 1 else "are codes"
-        remedy = f"If {quoted(codes)} {are} of categories, use {as_categories(codes)}. Otherwise t{remedy[1:]}"
+        remedy = Text(f"If {quoted(codes)} {are} of categories, use ", Declare(codes), f". Otherwise t{transform}")
     return Finding(
         "linearity",
         "warning" if bad[0].curvature > _CURVED[1] else "note",

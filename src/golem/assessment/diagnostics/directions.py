@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from golem.assessment.diagnostics.finding import Finding
+from golem.assessment.diagnostics.finding import USE_FREE_VARIANCES, Finding
 from golem.directions.equivalence_class import open_edges
 from golem.graphs.edges import Edges
 from golem.runtime.messages import counted, shortened
+from golem.runtime.problems import Text
 from golem.score.likelihood import GaussianNV
 
 if TYPE_CHECKING:
@@ -37,7 +38,7 @@ def find_directions(model: Golem) -> Finding:
         return Finding("directions", "ok", sentence)
     names = model.moments_.variables
     examples = [f"{names[i]!r} - {names[j]!r}" for i, j in np.argwhere(model.undecided_)]
-    searched = model.solver == "order" and model.environments_ is None
+    searched = model.solver == "order" and not model.table_.environments
     broken = model.score_ == "gaussian" and searched and isinstance(model.likelihood_, GaussianNV)
     have, arrows = ("has", "The arrowhead of this edge is") if undecided == 1 else ("have", "Their arrowheads are")
     tie_break = f" {arrows} arbitrary (golem draws the direction that would fit best with equal noise variances)."
@@ -64,7 +65,7 @@ def find_conflicts(model: Golem) -> Finding:
         "warning",
         f"The noise variances support {shortened(examples, 2)}, but the noise shapes support the opposite. "
         f"{'Neither is claimed' if count == 1 else f'In these {count} conflicts neither is claimed'}.",
-        "The noise variances depend on the units. If the columns have different units, use noise='nv'.",
+        Text("The noise variances depend on the units. ", USE_FREE_VARIANCES),
     )
 
 
@@ -72,7 +73,7 @@ def find_noise_choice(model: Golem) -> Finding:
     """Find the arrows that would change with another noise model that the data do not exclude."""
     name, choice = "noise-choice", model.noise_choice_
     if choice is None:
-        if model.environments_ is not None:
+        if model.table_.environments:
             sentence = "With environments the noise variances are always free, so no noise model was chosen."
             return Finding(name, "ok", sentence)
         return Finding(name, "ok", "The noise model was given, so it was not chosen from the data.")
@@ -97,6 +98,6 @@ def find_noise_choice(model: Golem) -> Finding:
             f"If the noise variances were {variances}, which is {likely} (the penalized deviance is {behind:.1f} "
             f"higher; {_CLOSE:.0f} would be very strong evidence against it), "
             f"{names[i]!r} -> {names[j]!r} would be {fate}{others}.",
-            "Compare with noise='ev' and noise='nv', and rely on the arrows that all fits share.",
+            Text.of("Compare with {noise='ev'} and {noise='nv'}, and rely on the arrows that all fits share."),
         )
     return Finding(name, "ok", "No arrow would change with another noise model that the data do not exclude.")

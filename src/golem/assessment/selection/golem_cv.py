@@ -21,10 +21,10 @@ from golem.data.resampling import merged
 from golem.data.table import Table
 from golem.data.table_reading import Targets, are_shards, read_table
 from golem.estimator.golem import Golem
-from golem.estimator.learned_graph import MATRICES
+from golem.estimator.graph_matrices import MATRICES
 from golem.estimator.notebook_display import NotebookDisplay
 from golem.estimator.settings import is_counted
-from golem.runtime.option_words import names_remedies
+from golem.runtime.problems import Bare, Parameter, ProblemError, Set, Text, names_remedies
 from golem.runtime.progress import Counter
 from golem.runtime.types import BoolMatrix
 from golem.score.sparsity import L0, Criterion
@@ -67,13 +67,14 @@ class Selection:
         if min(penalties) == max(penalties) or chosen not in (min(penalties), max(penalties)):
             return ""
         if chosen == min(penalties):
-            return (
-                "The choice is the lowest penalty of the path, so the best one may be lower still. Many of its edges "
-                "may be weak; compare with another method (select=...)."
+            return Text.of(
+                "The choice is the lowest penalty of the path, so the best one may be lower still. Many of "
+                "its edges may be weak; compare with another method ({select=...})."
             )
-        return (
-            "The choice is the highest penalty of the path, so the best one may be higher still. Compare with the "
-            f"graph of a higher one, such as lambda_sparsity={2 * chosen:.3g}."
+        return Text.of(
+            "The choice is the highest penalty of the path, so the best one may be higher still. Compare with "
+            "the graph of a higher one, such as {lambda_sparsity=}.",
+            lambda_sparsity=Bare(f"{2 * chosen:.3g}"),
         )
 
 
@@ -231,9 +232,10 @@ class GolemCV(NotebookDisplay, TableEstimator):
                 "Use the default penalty."
             )
         if isinstance(X, Moments) and self.select != "bic":
-            raise ValueError(
-                f"select={self.select!r} divides the rows, but the data are moments of all rows. Use select='bic', the "
-                "rows, or the moments of shards (golem.readers.shards_from_file)."
+            raise ProblemError.of(
+                "{select=} divides the rows, but the data are moments of all rows. Use {select='bic'}, the "
+                "rows, or the moments of shards (golem.readers.shards_from_file).",
+                select=self.select,
             )
         template = self._template()
         # Names become masks once for all fits of the path.
@@ -288,19 +290,27 @@ class GolemCV(NotebookDisplay, TableEstimator):
     def check_settings(self) -> None:
         """Raise a ValueError if settings contradict each other."""
         if self.select not in METHODS:
-            raise ValueError(f"select must be one of {', '.join(METHODS)}; got {self.select!r}.")
+            raise ProblemError(Parameter("select"), f" must be one of {', '.join(METHODS)}; got {self.select!r}.")
         for name, (method, _) in _OF_METHOD.items():
             if getattr(self, name) is not None and self.select != method:
-                raise ValueError(f"{name}={getattr(self, name)!r} needs select={method!r}; got {self.select!r}.")
+                raise ProblemError(
+                    Set(name, getattr(self, name)), " needs ", Set("select", method), f"; got {self.select!r}."
+                )
         L0(self._own("criterion"))
         for name, least in (("cv", 2), ("pairs", 1)):
             if not (isinstance(self._own(name), int | np.integer) and self._own(name) >= least):
-                raise ValueError(f"{name} must be an integer of at least {least}; got {self._own(name)!r}.")
+                raise ProblemError(
+                    Parameter(name), f" must be an integer of at least {least}; got {self._own(name)!r}."
+                )
         if not 0.5 < self._own("stable") <= 1:
             raise ValueError(f"stable must be above 0.5 and at most 1; got {self._own('stable')!r}.")
         model = self._template()
         if model.lambda_sparsity is not None:
-            raise ValueError(f"select={self.select!r} replaces lambda_sparsity={model.lambda_sparsity!r}. Omit one.")
+            raise ProblemError.of(
+                "{select=} replaces {lambda_sparsity=}. Omit one.",
+                select=self.select,
+                lambda_sparsity=model.lambda_sparsity,
+            )
         if model.cycles == "none":
             raise ValueError(
                 "cycles='none' leaves cyclic graphs, which cannot be scored. Use cycles='paper' or 'gentle'."
@@ -313,15 +323,17 @@ class GolemCV(NotebookDisplay, TableEstimator):
     def require_method_for(self, environments: bool) -> None:
         """Raise a ValueError if the method cannot choose with environments."""
         if environments and self.select == "cv":
-            raise ValueError(
-                "select='cv' is not defined for environments: a held-out row says nothing about experiments on others. "
-                "Use select='bic' or select='stability'."
+            raise ProblemError.of(
+                "{select='cv'} is not defined for environments: a held-out row says nothing about experiments "
+                "on others. Use {select='bic'} or {select='stability'}."
             )
 
     def _check_grid(self, name: str, values: Any, model: Golem) -> None:
         """Raise a ValueError if the values of a parameter cannot be compared."""
         if name != "lambda_sparsity" and is_counted(model):
-            raise ValueError(f"A grid of {name} needs solver='adam' or 'lbfgs'. Leave it out with solver='order'.")
+            raise ProblemError.of(
+                "A grid of {name} needs {solver='adam'} or 'lbfgs'. Leave it out with {solver='order'}.", name=name
+            )
         if getattr(self.estimator, name, None) is not None:
             raise ValueError(f"{name} is given both as a grid and in the estimator. Leave one of them out.")
         if np.ndim(values) == 0 or not len(values):

@@ -21,6 +21,7 @@ from golem.data.checks import DataWarning
 from golem.data.table import Table
 from golem.estimator.golem import Golem
 from golem.estimator.settings import is_counted
+from golem.runtime.problems import Set, Text
 from golem.runtime.progress import Counter
 from golem.runtime.user_warnings import warn_user
 from golem.score.sparsity import L0
@@ -110,12 +111,11 @@ def by_halves(path: PenaltyPath, pairs: int, stable: float, rng: np.random.Gener
     if highest <= CONFIRMED:
         best = middle_of_the_best([(-information_criterion(fitted, L0()),) for fitted in whole])
         if highest > -np.inf:
-            warn_user(
+            said = (
                 f"The graphs of halves of the rows agree with that of all rows by at most {highest:.2f}, no more than "
                 "pure noise would. No penalty is confirmed, so the one with the lowest mbic was chosen, as with "
-                "select='bic'.",
-                DataWarning,
             )
+            warn_user(Text(said, Set("select", "bic"), "."), DataWarning)
     else:
         least = highest - NO_DIFFERENCE * (1 - highest)
         best = middle_of_the_best([(row["score"] >= least, -row["edges"]) for row in rows])

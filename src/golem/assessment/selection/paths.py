@@ -12,12 +12,10 @@ from sklearn.base import clone
 
 from golem.assessment.second_search import fit_quietly
 from golem.data.table import Table
-from golem.estimator.environment_fit import score_of
 from golem.estimator.golem import Golem
 from golem.estimator.settings import is_counted
 from golem.runtime.types import BoolMatrix
 from golem.score.likelihood import GaussianTied
-from golem.score.node_scores import total_cost
 from golem.score.noise_choice import NoiseScores
 from golem.score.regression import regressions
 from golem.score.sparsity import L0
@@ -117,8 +115,8 @@ def information_criterion(model: Golem, penalty: L0) -> float:
     that `golem.score.noise_choice` compares.
     """
     graph, moments = model.adjacency_, model.moments_
-    if model.environments_ is not None:
-        return total_cost(score_of(model, penalty), graph)
+    if model.table_.environments:
+        return model.fit_.score.penalized(penalty).total(graph)
     n, parents = moments.n, graph.sum(axis=0)
     edges = float(penalty.penalties(n, moments.d)[parents].sum())
     if model.noise_choice_ is None:

@@ -7,7 +7,6 @@ on how files are cut into pieces, so neither do the levels.
 
 from __future__ import annotations
 
-import functools
 import threading
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -23,7 +22,6 @@ from golem.data.table_errors import NotNumericError
 from golem.data.unusable import unusable_error
 from golem.data.variables import LEADING_ZEROS, Coding, Variable
 from golem.runtime.machine import available_cores
-from golem.runtime.option_words import setting
 
 Result = TypeVar("Result")
 # The text of a cell, and the name of the number in it, "" if it is missing, None if it is text.
@@ -45,8 +43,7 @@ def reading_categories(table: TableFiles, read: Callable[[TableFiles], Result]) 
         except NotNumericError as error:
             known = table.text or frozenset()
             if known.issuperset(error.columns):
-                declared = functools.partial(setting, "categorical")
-                raise error.among_chosen(table.numeric).or_categories(declared, table.numeric) from None
+                raise error.among_chosen(table.numeric).or_categories(table.numeric) from None
             table = with_types(table, known.union(error.columns))
 
 

@@ -31,6 +31,7 @@ from golem.data.targets import no_targets
 from golem.data.variables import NO_VARIABLES, Coding, Variable, codes_of_numbers, number_levels
 from golem.runtime.machine import available_cores, free_memory, require_memory
 from golem.runtime.messages import counted
+from golem.runtime.problems import ProblemError, Set, Text
 from golem.runtime.progress import Counter
 from golem.runtime.threads import blas_threads_for
 from golem.runtime.types import Indices, Matrix
@@ -141,9 +142,12 @@ def _with_known_labels(batch: Batch, task: Task) -> Batch:
             raise no_targets(unknown, task.labels, task.targets_source, where)
         is_all = batch.begin == 0 and batch.end == task.file.size
         count = f"{len(absent)} of {counted(len(batch.columns[-1]), 'row')}" if is_all else "some rows"
-        raise ValueError(
-            f"Column {name!r} has no label in {count}; the first is in {place}. Label these rows, or remove them from "
-            "the file: missing='drop' does not apply to labels."
+        raise ProblemError.of(
+            "Column {name!r} has no label in {count}; the first is in {place}. Label these rows, or remove "
+            "them from the file: {missing='drop'} does not apply to labels.",
+            name=name,
+            count=count,
+            place=place,
         )
     return dataclasses.replace(batch, markers={key: value for key, value in batch.markers.items() if key != name})
 
@@ -160,7 +164,8 @@ class RoomForRows:
         self._kept += 8 * sum(map(len, batch.columns))
         self._read += batch.end - batch.begin
         need = self._copies * self._kept * self._total / max(1, self._read)
-        remedy = "Use fewer rows or columns, and neither a bootstrap, cross-validation nor missing='em'."
+        neither = "Use fewer rows or columns, and neither a bootstrap, cross-validation nor "
+        remedy = Text(neither, Set("missing", "em"), ".")
         require_memory("Keeping all rows in memory", need, remedy, free=self._free)
 
 
@@ -317,7 +322,8 @@ def read_here(tasks: list[Task], progress: Counter | None = None, keep: KeptRows
         keep.begin(tasks)
     d, total, shards = tasks[0].width, tasks[0].total, tasks[0].shards
     what = f"The covariance of {d} columns" + (f", in {shards} shards of the rows," if shards > 1 else "")
-    require_memory(what, (shards + _MATRICES) * 8 * d * d, "Use fewer columns (columns=[...] or drop=[...]).")
+    fewer = Text("Use fewer columns (", Set("columns", [...]), " or ", Set("drop", [...]), ").")
+    require_memory(what, (shards + _MATRICES) * 8 * d * d, fewer)
     stopped, lock, done = threading.Event(), threading.Lock(), 0
 
     def advance(size: int) -> None:

@@ -7,6 +7,7 @@ import re
 from golem.graphs.dag import is_dag
 from golem.graphs.named_graph import NamedGraph
 from golem.runtime.messages import quoted
+from golem.runtime.problems import ProblemError
 
 BEGINS = r'(?:\[[^\[\]|"]+(?:\|[^\[\]|"]*)?\]\s*)+\Z'
 _NODE = re.compile(r"\[([^\[\]|]+)(?:\|([^\[\]|]*))?\]")
@@ -20,7 +21,9 @@ def write_bnlearn(graph: NamedGraph) -> str:
             f"{quoted(bad)}."
         )
     if not is_dag(graph.adjacency):
-        raise ValueError("A model string of bnlearn is a DAG. Export without cpdag=True, or use dagitty or pcalg.")
+        raise ProblemError.of(
+            "A model string of bnlearn is a DAG. Export without {cpdag=True}, or use dagitty or pcalg."
+        )
     parents: dict[str, list[str]] = {name: [] for name in graph.names}
     for source, target, _ in graph.edge_list():
         parents[target].append(source)

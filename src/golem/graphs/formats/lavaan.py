@@ -10,6 +10,7 @@ import re
 
 from golem.graphs.named_graph import NamedGraph
 from golem.runtime.messages import quoted
+from golem.runtime.problems import ProblemError, Set
 
 BEGINS = r'[^\n,;\t"~]*~'
 _R_NAME = re.compile(r"[A-Za-z.][A-Za-z0-9._]*")
@@ -22,9 +23,10 @@ def write_lavaan(graph: NamedGraph) -> str:
     new = _r_names(graph.names)
     edges = [edge[:2] for edge in graph.edge_list()]
     if line := next(((a, b) for a, b in edges if (b, a) in set(edges)), None):
-        raise ValueError(
-            f"lavaan needs a direction for the edge between {line[0]!r} and {line[1]!r}. Export without cpdag=True, or "
-            "use dagitty or pcalg."
+        raise ProblemError(
+            f"lavaan needs a direction for the edge between {line[0]!r} and {line[1]!r}. Export without ",
+            Set("cpdag", True),
+            ", or use dagitty or pcalg.",
         )
     lines = [f"# {new[name]} is {json.dumps(name)}" for name in graph.names if new[name] != name]
     kinds = [] if graph.variables is None else zip(graph.names, graph.variables, strict=True)

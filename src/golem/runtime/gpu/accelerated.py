@@ -11,6 +11,7 @@ from golem.runtime.gpu.half_precision import supports_half_products
 from golem.runtime.gpu.host_copy import HostCopy
 from golem.runtime.gpu.warm_inverse import WarmInverse
 from golem.runtime.matrix_functions import EXACT, MatrixFunctions
+from golem.runtime.problems import ProblemError
 from golem.runtime.types import Array
 
 # Truncation error of exp. A descent does not need more digits, which would cost one or two more products.
@@ -50,8 +51,8 @@ def accelerated_functions(B: Array) -> MatrixFunctions:
     if B.ndim != 2:
         raise ValueError("accelerate=True solves one problem at a time. Remove it for a stack of problems.")
     if not supports_half_products(B):
-        raise ValueError(
-            "accelerate=True needs an NVIDIA GPU (device='cuda') and PyTorch 2.8 or later. Remove it otherwise."
+        raise ProblemError.of(
+            "accelerate=True needs an NVIDIA GPU ({device='cuda'}) and PyTorch 2.8 or later. Remove it otherwise."
         )
     if B.dtype != namespace(B).float64:
         raise ValueError("accelerate=True needs dtype='float64'. Set it, or remove accelerate.")

@@ -13,7 +13,7 @@ from golem.directions.normality import normality_test
 from golem.runtime.types import Matrix
 
 if TYPE_CHECKING:
-    from golem.estimator.learned_graph import LearnedGraph
+    from golem.directions.learned_graph import LearnedGraph
     from golem.graphs.edges import Edges
 
 # The test of normality needs about so many rows.
@@ -49,11 +49,14 @@ def _normality(experiments: Experiments, edges: Edges, weights: Matrix) -> Matri
     """Return the p-values of normal residuals in each environment."""
     from scipy.sparse import csr_array
 
-    explain = csr_array((weights, (edges.children, edges.causes)), shape=(edges.d, edges.d))  # B'
+    # Categories have no normal noise, and their effects are not weights.
+    unknown = [*experiments.untested, *edges.children[np.isnan(weights)]]
+    columns = np.arange(edges.d) if experiments.first is None else experiments.first[:-1]
+    explain = csr_array((np.nan_to_num(weights), (edges.children, edges.causes)), shape=(edges.d, edges.d))  # B'
     p = np.full((len(experiments.rows), edges.d), np.nan)
     for e, (rows, targets) in enumerate(zip(experiments.rows, experiments.targets, strict=True)):
         if len(rows) >= _FEWEST_ROWS:
-            centred = rows - rows.mean(axis=0)
+            centred = rows[:, columns] - rows[:, columns].mean(axis=0)
             p[e] = normality_test(centred - (explain @ centred.T).T)
-            p[e, list(targets)] = np.nan
+            p[e, [*targets, *unknown]] = np.nan
     return p
