@@ -7,7 +7,6 @@ import pytest
 from sklearn.exceptions import ConvergenceWarning
 
 from golem import Golem, Knowledge, Moments
-from golem.data.coded_tables import CodedTable
 from golem.data.table import Table
 from golem.graphs.dag import is_dag
 from golem.graphs.edges import Edges
@@ -223,9 +222,6 @@ def test_input_that_does_not_fit_is_refused(frame, tables):
         Golem(intervention="hard").fit(tables["control"])
     with pytest.raises(ValueError, match="'sex'"):
         Golem().fit(frame.assign(sex="F"), environments="arm", targets=TARGETS)
-    coded = CodedTable.read(pd.DataFrame({"age": [3, 5, 4, 9] * 9, "sex": ["F", "M", "M", "F"] * 9})).moments()
-    with pytest.raises(ValueError, match="Environment 'x': This method needs numbers"):
-        Golem().fit({"x": coded}, targets={"x": []})
     small = frame.groupby("arm").head(2)
     with pytest.raises(
         ValueError, match=r"fewer than 3 rows: 'control' \(2 rows\), 'drug' \(2 rows\), 'ko_b' \(2 rows\)"

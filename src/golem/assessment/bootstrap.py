@@ -9,7 +9,7 @@ bootstrap; docs/benchmarks/confidence.md measures their effect.
 - **An undecided edge counts half for each direction.** A tie-break, which is always the same, would look certain.
 - **Moments, not rows, are drawn.** Counts w of the rows become a covariance by one product, X' diag(w) X.
 
-Of tables with categories, random halves of the rows are drawn instead (`golem.data.coded_sample`).
+Of tables with categories, random halves of the rows are drawn instead (`golem.data.resampling`).
 """
 
 from __future__ import annotations
@@ -26,14 +26,12 @@ from sklearn.exceptions import ConvergenceWarning
 from golem.assessment.bootstrap_result import Bootstrap, Replicate, summarize
 from golem.assessment.plain_model import plain_model
 from golem.data.checks import DataWarning, require_learnable
-from golem.data.coded_sample import coded_sample
-from golem.data.environment_input import Targets, is_interventional
-from golem.data.environment_sample import EnvironmentSample, read_environment_sample
 from golem.data.inputs import read_knowledge
-from golem.data.levels import warn_of_codes
 from golem.data.moments import Moments
-from golem.data.resampling import Sample, half_of, resampler
+from golem.data.resampling import half_of
 from golem.data.row_blocks import row_sample
+from golem.data.table import Table
+from golem.data.table_reading import Targets, read_table
 from golem.directions.by_shape import standardized_rows, why_unusable
 from golem.directions.equivalence_class import random_member
 from golem.estimator.golem import Golem
@@ -118,8 +116,8 @@ def bootstrap(
     # A fitted model has given its warnings already.
     with _without_warnings() if hasattr(model, "moments_") else contextlib.nullcontext():
         source = _source(model, data, environments, targets)
-        if source.moments.coding is None:
-            require_learnable(source.moments, uses_scale=False)
+        if source.coding.is_numeric:
+            require_learnable(source.moments(), uses_scale=False)
     if isinstance(random_state, np.random.Generator):
         random_state = int(random_state.integers(2**31))
     seed = int(random_state or 0)
@@ -134,7 +132,7 @@ def bootstrap(
     return summarize(done, source, int(replicates), seed, float(level))
 
 
-def _source(model: Golem, data: Any, environments: Any, targets: Targets | None) -> Sample | EnvironmentSample:
+def _source(model: Golem, data: Any, environments: Any, targets: Targets | None) -> Table:
     """Return what to draw from, with the columns in the order of a fitted model."""
     if isinstance(data, Moments):
         raise ValueError(
@@ -143,12 +141,11 @@ def _source(model: Golem, data: Any, environments: Any, targets: Targets | None)
         )
     names = model.moments_.variables if hasattr(model, "moments_") else None
     known = model.table_ if hasattr(model, "table_") and model.table_.environments else None
-    if not (is_interventional(data, environments, targets) or known or isinstance(data, EnvironmentSample)):
-        sample = coded_sample(data, model.missing, names) or resampler(data, model.missing, names)
-        warn_of_codes(data, sample.moments.coding)
-        return sample
-    targets = known.named_targets if targets is None and known is not None else targets
-    return read_environment_sample(data, environments, targets, model.missing, names)
+    if targets is None and known is not None and not isinstance(data, Table):
+        targets = known.named_targets
+    table = read_table(data, environments=environments, targets=targets, missing=model.missing, names=names)
+    table.require_resampling()
+    return table
 
 
 def _require_sensible(model: Golem, replicates: int, level: float, n_jobs: int | None) -> None:
@@ -164,23 +161,24 @@ def _require_sensible(model: Golem, replicates: int, level: float, n_jobs: int |
     model.check_settings()
 
 
-def _replicate_settings(model: Golem, source: Sample | EnvironmentSample) -> dict[str, Any]:
+def _replicate_settings(model: Golem, source: Table) -> dict[str, Any]:
     """Return the settings that all replicates share; a clone per replicate would copy masks and callbacks."""
-    known = read_knowledge(model.knowledge, source.moments.variables)
+    known = read_knowledge(model.knowledge, source.names)
     settings: dict[str, Any] = model.get_params(deep=False) | {"knowledge": known}
     del settings["random_state"]
     if hasattr(model, "fit_"):
         settings["score_function"] = model.score_  # a half that lacks a level must not choose another one
     if model.solver == "order" and model.noise != "ev" and model.effort is None:
         settings["effort"] = "fast"
-    by_shape = isinstance(source, Sample) and source.moments.coding is None and model.settings.uses_shape
-    rows = source.rows(row_sample(len(source))) if isinstance(source, Sample) and by_shape else None
+    by_shape = not source.environments and source.coding.is_numeric and model.settings.uses_shape
+    units = source.parts[0].units
+    rows = units.rows(row_sample(len(units))) if by_shape else None
     if rows is not None and why_unusable(standardized_rows(rows)):
         settings["shape"] = "off"  # a resample does not show that rows depend on each other
     penalty = plain_number(model.lambda_sparsity)
     if is_counted(model) and isinstance(penalty, int | float):
         # Keep the penalty per edge, 2 n lambda, of all rows; a resample of n/2 rows would halve it.
-        n = source.moments.n
+        n = source.n
         settings["lambda_sparsity"] = penalty * n / half_of(n)
     return settings
 
@@ -188,7 +186,7 @@ def _replicate_settings(model: Golem, source: Sample | EnvironmentSample) -> dic
 class _Replicates:
     """The replicates, each with its own seed, in threads."""
 
-    def __init__(self, model: Golem, source: Sample | EnvironmentSample, seed: int) -> None:
+    def __init__(self, model: Golem, source: Table, seed: int) -> None:
         self.source, self.seed = source, seed
         self._stop = threading.Event()
         self._settings = _replicate_settings(model, source) | {"callback": self._stop_search}
@@ -238,14 +236,22 @@ class _Replicates:
         """Draw until a resample can be fitted, and fit it."""
         for _ in range(_MOST_DRAWS):
             try:
-                moments, rows = self.source.draw_with_rows(rng)
-                return Golem(**self._settings, random_state=int(rng.integers(2**31))).fit(moments, rows=rows)
+                table = self.source.draw(rng)
+                data, rows = fit_input(table)
+                return Golem(**self._settings, random_state=int(rng.integers(2**31))).fit(data, rows=rows)
             except ValueError as error:
                 reason = error
         raise ValueError(
             "Resampled rows cannot be fitted, which happens if there are few rows or a column hardly varies. In one "
             f"resample: {reason}"
         )
+
+
+def fit_input(table: Table) -> tuple[Moments | Table, Any]:
+    """Return the data and the rows of `Golem.fit` for a table."""
+    if table.has_environments:
+        return table, None
+    return table.parts[0].moments, table.parts[0].rows
 
 
 @contextlib.contextmanager

@@ -190,7 +190,7 @@ def check(graph: Any, data: Any, *, missing: MissingChoice = "error") -> Consist
     moments = data if isinstance(data, Moments) else _moments(data, names, missing)
     names = moments.names if names is None else names
     _require_columns(given, names, moments.variables)
-    if moments.coding is not None:
+    if not moments.coding.is_numeric:
         moments = _numbers_of(moments, moments.coding, names)
     moments = moments.selected(names)
     with warnings.catch_warnings():

@@ -137,7 +137,7 @@ def answer(name: str, start_clock: Callable[[], None]) -> Outcome:
     """Run a method, in the child."""
     data = _read_data(sys.argv[1])
     _, moments, _, tables = data
-    prepare(name, by_local_scores=tables is not None or moments.coding is not None)
+    prepare(name, by_local_scores=tables is not None or not moments.coding.is_numeric)
     start_clock()
     return outcome_of(name, data)
 

@@ -153,7 +153,7 @@ def learn_with(
     ValueError
         If the method cannot use the data or the knowledge.
     """
-    if moments.coding is not None and name not in USE_CATEGORIES:
+    if not moments.coding.is_numeric and name not in USE_CATEGORIES:
         raise ValueError(
             f"{name} needs numbers, and this table has categories. Use {USE_CATEGORIES[0]} or {_BY_CATEGORIES[0]}."
         )
@@ -167,10 +167,8 @@ def learn_with(
         return _learn_elsewhere(OTHER_PACKAGES[name], name, rows, knowledge, tables)
     model = METHODS[name].model().set_params(knowledge=knowledge)
     if tables is not None:
-        labels = tables.environments.labels
-        rows_of = None if tables.rows is None else dict(zip(labels, tables.rows, strict=True))
-        model.fit(tables.environments, rows=rows_of)
-    elif moments.coding is None:
+        model.fit(tables.environments)
+    elif moments.coding.is_numeric:
         model.fit(moments if rows is None else named_table(rows, moments.names))
     else:
         model.fit(moments, rows=rows)
@@ -188,7 +186,7 @@ def _directions(model: Any) -> dict[tuple[int, int], str]:
 
 def _require_categories(name: str, moments: Moments, rows: Matrix | None) -> None:
     """Raise a ValueError if a table has no categories, or numbers or gaps that the score of a method cannot use."""
-    if moments.coding is None:
+    if moments.coding.is_numeric:
         raise without_categories(name, "order", possible_codes(rows, moments.names))
     if not moments.coding.is_discrete and name != _BY_CATEGORIES[0]:
         raise with_numbers(name, _BY_CATEGORIES[0], Table.single(moments, rows))

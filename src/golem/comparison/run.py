@@ -29,17 +29,15 @@ from golem.comparison.registry import (
 from golem.comparison.result import Comparison, Row, Step
 from golem.comparison.tables import labelled_rows, read_tables
 from golem.data.checks import require_learnable
-from golem.data.coded_sample import read_categories
 from golem.data.coded_tables import CodedTable, counts_in_moments
-from golem.data.environment_input import is_interventional
 from golem.data.files.table_files import Paths, listed
-from golem.data.inputs import check_knowledge, read_knowledge, require_shape
+from golem.data.inputs import check_knowledge, numpy_rows, read_knowledge, require_shape
 from golem.data.knowledge import Knowledge, NamedKnowledge
 from golem.data.levels import warn_of_single_rows
 from golem.data.missing import MissingChoice
 from golem.data.moments import Moments
 from golem.data.table import Table
-from golem.data.table_input import rows_and_names
+from golem.data.table_reading import is_interventional, read_table
 from golem.data.table_source import CovarianceSource, Reading, TableSource, open_table
 from golem.graphs import metrics
 from golem.graphs.dag import as_adjacency
@@ -132,7 +130,7 @@ def compare(
     rows, moments = (None, tables.environments.moments()) if tables is not None else _read(X, missing)
     variables = moments.variables
     warned: dict[str, tuple[str, ...]] = dict.fromkeys(_data_warnings(moments), ())
-    score = None if moments.coding is None else score_of(Table.single(moments, rows), ScoreSettings())
+    score = None if moments.coding.is_numeric else score_of(Table.single(moments, rows), ScoreSettings())
     left_out: dict[str, tuple[str, ...]] = {}
     if chosen is None:
         chosen_score = None if score is None else score.name
@@ -229,7 +227,7 @@ def compare_file(
         progress.table(read.summary.text())
         return compare(read.X, methods, environments=read.labels, targets=read.targets, truth=graph, **options)
     moments = source.read(missing, progress)
-    if moments.coding is not None:
+    if not moments.coding.is_numeric:
         warn_of_single_rows(counts_in_moments([moments]))
     if source.summary is not None:
         source.summary.show(progress)
@@ -241,7 +239,7 @@ def _table_of(source: TableSource | CovarianceSource, moments: Moments) -> Any:
     rows, known = source.all_rows(), moments.missing
     if rows is None or (known is not None and known.cells and known.method == "em"):
         return moments
-    if moments.coding is None:
+    if moments.coding.is_numeric:
         return named_table(rows, source.names)
     return CodedTable(moments.coding, np.asarray(rows, dtype=float))  # codes are kept in half the precision
 
@@ -253,7 +251,7 @@ def _suited(
     names, left_out = default_methods(), {}
     if score is not None:
         left_out["they need numbers, and this table has categories"] = [n for n in names if n not in USE_CATEGORIES]
-        usable = CATEGORY_SCORES if moments.coding is not None and moments.coding.is_discrete else CATEGORY_SCORES[:1]
+        usable = CATEGORY_SCORES if moments.coding.is_discrete else CATEGORY_SCORES[:1]
         # `order` stands for the score that it chooses.
         names = ["order", *(f"order-{name}" for name in usable if name != score)]
     if rows is None:
@@ -281,17 +279,10 @@ def packages_not_installed(with_environments: bool = False) -> dict[str, str]:
 
 def _read(X: Any, missing: MissingChoice) -> tuple[Matrix | None, Moments]:
     """Return the rows of a table, complete or coded, if there are any, and the moments."""
-    if (coded := read_categories(X, missing)) is not None:
-        moments, known = coded[0], coded[0].missing
-        # EM leaves rows incomplete, and discrete scores count complete ones.
-        return None if known is not None and known.cells and known.method == "em" else coded[1], moments
-    if isinstance(X, Moments):
-        return None, X
-    rows, columns = rows_and_names(X)
-    moments = Moments.from_rows(rows, columns, missing=missing)
-    if moments.missing is not None and moments.missing.cells:
-        return None if missing == "em" else rows[~np.isnan(rows).any(axis=1)], moments
-    return rows, moments
+    table = read_table(X, missing=missing)
+    # EM leaves rows incomplete, and discrete scores count complete ones.
+    rows = None if table.is_incomplete else table.parts[0].read_rows()
+    return None if rows is None else numpy_rows(rows), table.moments()
 
 
 def _package_versions(methods: Sequence[str]) -> dict[str, str]:
@@ -308,7 +299,7 @@ def _data_warnings(moments: Moments) -> list[str]:
     """Return the warnings about a table; raise a ValueError if no graph can be learned from it."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        if moments.coding is None:
+        if moments.coding.is_numeric:
             require_learnable(moments, uses_scale=False)
     found = [message_of(warning.message) for warning in caught]
     if moments.missing is not None and moments.missing.cells:

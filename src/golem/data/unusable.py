@@ -173,9 +173,9 @@ def with_determined(found: Sequence[Unusable], moments: Moments, names: Sequence
     Of variables that determine each other, the first ones are kept. A variable that earlier ones determine only in
     part, such as a city after its country, can determine these; this is seen in the opposite order.
     """
-    if moments.coding is None:
-        return list(found)
     found = list(found)
+    if moments.coding.is_numeric:
+        return found
     for step in (1, -1):
         dropped = {column.name for column in found}
         left = [name for name in moments.coding.names if name not in dropped][::step]
@@ -228,8 +228,6 @@ def unusable_variables(moments: Moments) -> list[Unusable]:
 
     A category can be determined by others, because its score is bounded.
     """
-    if moments.coding is None:
-        return unusable_columns(moments)
     names = [variable.name for variable in moments.coding.variables if not variable.is_category]
     numbers = unusable_columns(moments.selected(names)) if names else []
     known = moments.missing
@@ -243,7 +241,7 @@ def _in_order(found: Sequence[Unusable], names: Sequence[str]) -> list[Unusable]
 
 def require_variables(moments: Moments) -> None:
     """Raise a ValueError for categories with one level and constant numbers; it names all columns to drop."""
-    if is_constant(moments).any() or (moments.coding is not None and without_levels(moments.coding)):
+    if is_constant(moments).any() or without_levels(moments.coding):
         raise unusable_error(unusable_variables(moments))
 
 

@@ -12,14 +12,13 @@ from numpy.typing import ArrayLike
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from golem.data.environment_input import Targets, is_interventional
-from golem.data.inputs import TableEstimator, read_data
+from golem.data.inputs import TableEstimator
 from golem.data.knowledge import Knowledge, NamedKnowledge
 from golem.data.missing import MissingChoice
 from golem.data.moments import Moments
 from golem.data.table import Intercepts, Intervention
 from golem.data.table_errors import NotNumericError
-from golem.data.table_reading import read_table
+from golem.data.table_reading import Targets, is_interventional, read_table
 from golem.estimator.conveniences import Conveniences, NotebookDisplay
 from golem.estimator.fit import Fit, conclude, learn
 from golem.estimator.graph_matrices import MATRICES, GraphMatrices
@@ -295,9 +294,7 @@ class Golem(NotebookDisplay, TableEstimator, GraphMatrices, Conveniences):
         self.solution_, self.start_solution_, self.noise_choice_ = solution, fit.start, solution.noise_choice
         self.likelihood_, self.edge_penalty_ = fit.score.likelihood, fit.score.sparsity
         self.threshold_, self.n_iter_ = fit.threshold, max(1, solution.iterations)
-        self.n_features_in_ = table.d
-        if table.is_named:
-            self.feature_names_in_ = np.array(table.names, dtype=object)
+        self.record_columns(table)
         for name in MATRICES:  # made from an earlier graph
             self.__dict__.pop(name, None)
         if not solution.status.is_final:
@@ -332,7 +329,7 @@ class Golem(NotebookDisplay, TableEstimator, GraphMatrices, Conveniences):
     def _moments_of(self, X: Any) -> Moments:
         """Return the moments of other rows of the same columns."""
         try:
-            return read_data(self, X, reset=False)[0]
+            return self.read_other(X).moments()
         except NotNumericError as error:
             labels = [name for name in error.columns if name not in self.table_.names]
             if not labels:

@@ -156,7 +156,6 @@ def choose_category_score(moments: Moments) -> Literal["discrete-bic", "bdeu", "
     >>> [choose_category_score(CodedTable.read(table).moments()) for table in (independent, equal)]
     ['discrete-bic', 'bdeu']
     """
-    assert moments.coding is not None
     levels = moments.coding.levels
     average = float(levels.mean())
     if average > _MANY_LEVELS:
@@ -169,7 +168,6 @@ def choose_category_score(moments: Moments) -> Literal["discrete-bic", "bdeu", "
 
 def _pair_counts(moments: Moments) -> Matrix:
     """Count the rows per pair of levels of two variables, from the covariance of the indicators of levels."""
-    assert moments.coding is not None
     first, mean = moments.coding.first, moments.mean
     # The indicators of all levels as sums of a constant and the columns of the moments; the first level has no column.
     parts = np.zeros((len(mean) + len(first) - 1, len(mean) + 1))

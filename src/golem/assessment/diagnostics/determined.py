@@ -34,7 +34,6 @@ def find_determined(moments: Moments, graph: Edges, rows: NDArray[np.generic] | 
     of ages.
     """
     name, coding = "determined", moments.coding
-    assert coding is not None
     if moments.n <= moments.d + 1:
         return Finding(name, "ok", "With so few rows every column is determined by others.")
     alone, in_part = _by_regression(moments, coding)
