@@ -32,8 +32,8 @@ from golem.graphs import metrics
 from golem.runtime.types import BoolMatrix, Matrix
 from golem.score.objective import PAPER_PENALTIES
 from golem.score.solution import Status
-from golem_experiments.engine.checkpoints import checkpoint_file
-from golem_experiments.task import Row, Task, Value
+from golem_experiments.engine.store import checkpoint_file
+from golem_experiments.experiment import Row, Task, Value
 
 VARIANTS: dict[str, Callable[[], Any]] = {
     "golem-ev-l1": lambda: Golem.paper("ev", lambda_dag=0.0),

@@ -12,7 +12,7 @@ from golem_experiments import EXPERIMENTS, Grid, Task, load
 from golem_experiments.analysis.inference import is_lower, mean
 from golem_experiments.analysis.outputs import judge, verdict_text
 from golem_experiments.analysis.tables import average, contrast, interaction, metric, paired
-from golem_experiments.engine.child import row_of
+from golem_experiments.engine.provenance import row_of
 from golem_experiments.engine.store import flat
 
 

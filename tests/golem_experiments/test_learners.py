@@ -2,13 +2,13 @@
 
 import numpy as np
 import pytest
+from golem_experiments.engine.checkpoints import keeping_in
 
 from golem.gradient import checkpoint
 from golem.score.objective import Objective
 from golem.simulate import simulate
 from golem_experiments import Task, learners, load
 from golem_experiments.analysis.outputs import verdict_text
-from golem_experiments.engine.checkpoints import keeping_in
 from golem_experiments.learners import build, learn, learn_batch, settings
 
 CELL = {"d": 6, "steps": 300}

@@ -1,16 +1,19 @@
-"""golem experiment: run the experiments of the paper."""
+"""golem experiment: run the experiments of the paper. `golem.cli.application` finds this command by its name."""
 
 from __future__ import annotations
 
 import contextlib
 import shlex
+import time
+from collections.abc import Callable, Iterator
+from datetime import timedelta
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from golem.cli import options
+from golem.cli import options, terminal
 from golem.cli.progress_bars import ProgressBars
 from golem.cli.running import user_errors
 from golem.cli.terminal import out
@@ -22,6 +25,7 @@ from golem.runtime.messages import counted
 if TYPE_CHECKING:
     from golem_experiments import Experiment, Summary
     from golem_experiments.analysis.outputs import Published
+    from golem_experiments.engine.runner import RunProgress
 
 # Seconds per task. In a quick run, slower methods are left out so that it stays quick.
 _FULL_LIMIT, _QUICK_LIMIT = 3600.0, 60.0
@@ -29,6 +33,9 @@ _FULL_LIMIT, _QUICK_LIMIT = 3600.0, 60.0
 _WITH_PLOT = ("name", "output", "quick", "plot", "quiet")
 # Options that do not belong to the recorded command.
 _NOT_RECORDED = ("name", "plot", "list_all", "quiet")
+# Seconds between lines about the progress where there is no terminal.
+_LOG_EVERY = 60.0
+_COMPILING = "compiling (only once, up to half a minute)"
 
 task_option = partial(typer.Option, rich_help_panel="Tasks")
 worker_option = partial(typer.Option, rich_help_panel="Workers")
@@ -144,10 +151,10 @@ def experiment(
         require_writable(folder)
         restore_store(folder)
         limit = time_limit or (_QUICK_LIMIT if quick else _FULL_LIMIT)
-        how = Options(_executor(executor, scheduler, workers), limit, batch, device, retry)
+        how = Options(workers, None, _scheduler(executor, scheduler, workers), limit, batch, device, retry)
         summary: Summary | None = None
         keep(f"Finished tasks are kept in {folder}; the same command continues.")
-        with contextlib.suppress(KeyboardInterrupt), ProgressBars(not quiet).experimenting() as show:
+        with contextlib.suppress(KeyboardInterrupt), _showing_progress(not quiet) as show:
             summary = run(one, grid, folder, how, show)
         if Store(folder).keys():
             with holding_interrupts():
@@ -163,20 +170,18 @@ def experiment(
         _print_summary(summary)
 
 
-def _executor(executor: str, scheduler: str | None, workers: int | None) -> Any:
-    """Return the executor that the options describe."""
-    from golem_experiments.engine.executors import Dask, Local
-
+def _scheduler(executor: str, scheduler: str | None, workers: int | None) -> str | None:
+    """Return the Dask scheduler that the options describe; None for processes of this machine."""
     if executor == "local":
         if scheduler is not None:
             raise ValueError("--scheduler needs --executor dask.")
-        return Local(workers)
+        return None
     if workers is not None and scheduler not in (None, "local"):
         raise ValueError(
             f"--workers {workers} starts workers on this machine, but the scheduler at {scheduler} has its own. Leave "
             "one of the two out."
         )
-    return Dask(scheduler, workers)
+    return scheduler or "local"
 
 
 def _whole_numbers(text: str | None) -> tuple[int, ...] | None:
@@ -198,6 +203,40 @@ def _command(name: str, given: dict[str, Any]) -> str:
     for option, value in given.items():
         parts += [option] if value is True else [option, f"{value:g}" if isinstance(value, float) else str(value)]
     return shlex.join(parts)
+
+
+@contextlib.contextmanager
+def _showing_progress(wanted: bool) -> Iterator[Callable[[RunProgress], None] | None]:
+    """Show a bar with the finished tasks and the time left; without a terminal, one line per minute."""
+    with ProgressBars(wanted).steps() as show:
+
+        def update(run: RunProgress) -> None:
+            failed = f"  {run.failed} failed" if run.failed else ""
+            show(run.ended, run.total, f"{_left(run)}{failed}  {run.latest}" if run.latest else _COMPILING)
+
+        yield update if show is not None else _line_per_minute() if wanted else None
+
+
+def _line_per_minute() -> Callable[[RunProgress], None]:
+    """Return a function that prints the progress: at first, every minute and at the end."""
+    printed = time.monotonic()
+
+    def log(run: RunProgress) -> None:
+        nonlocal printed
+        if not run.latest:
+            terminal.err.print(f"{run.ended} of {run.total} tasks, {_COMPILING}")
+        elif time.monotonic() - printed > _LOG_EVERY or run.ended == run.total:
+            printed = time.monotonic()
+            terminal.err.print(f"{run.ended} of {run.total} tasks, {run.failed} failed, {_left(run)}")
+
+    return log
+
+
+def _left(run: RunProgress) -> str:
+    """Return a text with the time left."""
+    if run.seconds_left is None:
+        return "time left unknown"
+    return f"{timedelta(seconds=round(run.seconds_left))} left"
 
 
 def _print_verdicts(one: Experiment, published: Published, folder: Path, quiet: bool) -> None:

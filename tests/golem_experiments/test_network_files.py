@@ -7,7 +7,7 @@ import gzip
 import numpy as np
 import pytest
 
-from golem_experiments.discrete_networks import read_bif
+from golem_experiments.network_files import read_bif
 
 
 def test_a_bif_file_is_read_and_drawn_from(network_folder):
