@@ -151,7 +151,8 @@ def experiment(
         require_writable(folder)
         restore_store(folder)
         limit = time_limit or (_QUICK_LIMIT if quick else _FULL_LIMIT)
-        how = Options(workers, None, _scheduler(executor, scheduler, workers), limit, batch, device, retry)
+        cluster = _scheduler(executor, scheduler, workers)
+        how = Options(workers, scheduler=cluster, time_limit=limit, batch=batch, device=device, retry=retry)
         summary: Summary | None = None
         keep(f"Finished tasks are kept in {folder}; the same command continues.")
         with contextlib.suppress(KeyboardInterrupt), _showing_progress(not quiet) as show:

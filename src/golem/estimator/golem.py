@@ -25,8 +25,7 @@ from golem.estimator.fit import Fit, conclude, learn
 from golem.estimator.graph_matrices import MATRICES, GraphMatrices
 from golem.estimator.notebook_display import NotebookDisplay
 from golem.estimator.settings import Settings, paper_settings
-from golem.gradient.adam import Adam
-from golem.gradient.lbfgs import LBFGS
+from golem.gradient.gradient_solver import GradientSolver
 from golem.gradient.rounding import CycleRemoval
 from golem.runtime.messages import quoted
 from golem.runtime.problems import names_remedies
@@ -34,7 +33,7 @@ from golem.runtime.user_warnings import warn_user
 from golem.score.acyclicity import Acyclicity
 from golem.score.score_settings import ScoreChoice
 from golem.score.solution import Callback
-from golem.score.sparsity import Criterion
+from golem.score.sparsity import Criterion, Sparsity
 from golem.search.solver import Order
 
 
@@ -77,6 +76,8 @@ class Golem(NotebookDisplay, TableEstimator, GraphMatrices, Conveniences):
         noise="ev". A start that contradicts the knowledge is changed as little as possible.
     acyclicity : {"expm", "polynomial", "logdet"} or a term of `golem.score`, optional
         The function h (Adam, L-BFGS), by default "expm".
+    sparsity : {"l1"} or a term of `golem.score`, optional
+        The penalty on the weights (Adam; L-BFGS needs "l1"), by default "l1".
     cycles : {"paper", "gentle", "none"}, optional
         How rounding removes cycles (Adam, L-BFGS): "paper" drops the smallest edges until none is left, "gentle" (the
         default with threshold="lr") only edges that close a cycle with larger ones. "none" keeps cycles; a cyclic graph
@@ -182,7 +183,7 @@ class Golem(NotebookDisplay, TableEstimator, GraphMatrices, Conveniences):
     def __init__(
         self,
         noise: Literal["auto", "nv", "ev"] = "auto",
-        solver: Literal["order", "lbfgs", "adam"] | Order | Adam | LBFGS = "order",
+        solver: Literal["order", "lbfgs", "adam"] | Order | GradientSolver = "order",
         *,
         lambda_sparsity: float | Criterion | None = None,
         lambda_dag: float | None = None,
@@ -191,6 +192,7 @@ class Golem(NotebookDisplay, TableEstimator, GraphMatrices, Conveniences):
         max_iter: int | None = None,
         init: Literal["zeros", "ev"] | ArrayLike | None = None,
         acyclicity: Literal["expm", "polynomial", "logdet"] | Acyclicity | None = None,
+        sparsity: Literal["l1"] | Sparsity | None = None,
         cycles: CycleRemoval | None = None,
         knowledge: Knowledge | NamedKnowledge | None = None,
         missing: MissingChoice = "error",
@@ -213,6 +215,7 @@ class Golem(NotebookDisplay, TableEstimator, GraphMatrices, Conveniences):
         self.max_iter = max_iter
         self.init = init
         self.acyclicity = acyclicity
+        self.sparsity = sparsity
         self.cycles = cycles
         self.knowledge = knowledge
         self.missing = missing

@@ -116,3 +116,7 @@ class LogDet(Acyclicity):
         inside = (xp.min(inverse_transpose, axis=(-2, -1)) >= -slack) & (logabsdet > -xp.inf)
         h = d * math.log(self.s) - logabsdet
         return xp.where(inside, h, xp.inf), xp.where(inside[..., None, None], inverse_transpose, xp.nan)
+
+
+# The terms that have a name.
+ACYCLICITIES: dict[str, Acyclicity] = {"expm": Expm(), "polynomial": Polynomial(), "logdet": LogDet()}

@@ -24,7 +24,6 @@ from golem.score.sparsity import L0
 
 ScoreName = Literal["gaussian", "mixed", "bdeu", "discrete-bic"]
 ScoreChoice = Literal["auto", "gaussian", "mixed", "bdeu", "discrete-bic"]
-SCORES: tuple[ScoreChoice, ...] = ("auto", "gaussian", "mixed", "bdeu", "discrete-bic")
 # Scores that count rows, for tables in which all columns are categories.
 DISCRETE = ("bdeu", "discrete-bic")
 # The likelihood of each noise model, given the number of rows.
