@@ -10,7 +10,7 @@ import pytest
 from golem import compare
 from golem.comparison import compare_file
 from golem.comparison.other_packages import OTHER_PACKAGES, OtherPackage, of_class
-from golem.comparison.tables import read_tables
+from golem.comparison.run import _read_environments as read_tables
 from golem.graphs.dag import cpdag
 from golem.simulate import random_sem, simulate_environments, single_targets
 
@@ -73,5 +73,5 @@ def test_a_file_with_a_column_of_environments(drawn, tmp_path):
     found = compare_file(path, "order-hard", environment="arm", targets=targets)
     here = compare(drawn.data, "order-hard", environments=drawn.labels, targets=drawn.targets)
     assert (found.estimates["order-hard"].graph == here.estimates["order-hard"].graph).all()
-    with pytest.raises(ValueError, match="both environment="):
+    with pytest.raises(ValueError, match="Environments need targets="):
         compare_file(path, "order-hard", environment="arm")

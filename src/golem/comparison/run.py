@@ -22,23 +22,23 @@ from golem.comparison.registry import (
     METHODS,
     PAPER_RECIPE,
     USE_CATEGORIES,
-    named_table,
+    Tables,
     needs_rows,
     require_known,
 )
 from golem.comparison.result import Comparison, Row, Step
-from golem.comparison.tables import labelled_rows, read_tables
-from golem.data.checks import require_learnable
-from golem.data.coded_tables import CodedTable, counts_in_moments
+from golem.data.checks import require_learnable, require_numbers
+from golem.data.coded_tables import counts_in_moments
 from golem.data.files.table_files import Paths, listed
-from golem.data.inputs import check_knowledge, numpy_rows, read_knowledge, require_shape
+from golem.data.inputs import check_knowledge, read_knowledge, require_shape
 from golem.data.knowledge import Knowledge, NamedKnowledge
 from golem.data.levels import warn_of_single_rows
 from golem.data.missing import MissingChoice
 from golem.data.moments import Moments
+from golem.data.source import CovarianceSource, Reading, Source, TableSource, open_table
 from golem.data.table import Table
 from golem.data.table_reading import is_interventional, read_table
-from golem.data.table_source import CovarianceSource, Reading, TableSource, open_table
+from golem.data.targets import read_targets
 from golem.graphs import metrics
 from golem.graphs.dag import as_adjacency
 from golem.graphs.formats import read_graph
@@ -126,7 +126,7 @@ def compare(
         raise ProblemError(Parameter("time_limit"), f" must be positive; got {time_limit}.")
     if isinstance(X, str | Path):
         raise ValueError(f"X must be a table or Moments; got the path {str(X)!r}. Use compare_file for files.")
-    tables = read_tables(X, environments, targets, missing) if with_environments else None
+    tables = _read_environments(X, environments, targets, missing) if with_environments else None
     rows, moments = (None, tables.environments.moments()) if tables is not None else _read(X, missing)
     variables = moments.variables
     warned: dict[str, tuple[str, ...]] = dict.fromkeys(_data_warnings(moments), ())
@@ -173,7 +173,7 @@ def compare(
 
 
 def compare_file(
-    path: Paths | TableSource | CovarianceSource,
+    path: Paths | Source,
     methods: str | Sequence[str] | None = None,
     *,
     truth: str | Path | None = None,
@@ -210,9 +210,9 @@ def compare_file(
     """
     missing, source, progress = options.get("missing", "error"), path, progress or ProgressDisplay()
     if not isinstance(source, TableSource | CovarianceSource):
-        unused = [*listed(drop), *([] if environment is None else [environment])]
-        reading = Reading(columns, unused, header, na, categorical, numeric, covariance, rows)
-        source = open_table([str(one) for one in listed(source)], reading, drop_dependent, missing, progress)
+        known = read_targets(targets) if isinstance(targets, str | Path) else targets
+        reading = Reading(columns, drop, header, na, categorical, numeric, covariance, rows, environment)
+        source = open_table([str(one) for one in listed(source)], reading, drop_dependent, missing, progress, known)
     check_knowledge(options.get("knowledge"), source.names)
     graph = None
     if truth is not None:
@@ -222,26 +222,11 @@ def compare_file(
         except ValueError as error:
             found = str(error).removesuffix(".")
             raise ValueError(f"{truth} does not match the table: {found}. Remove them from the truth.") from None
-    if environment is not None or targets is not None:
-        read = labelled_rows(source, environment, targets, missing)
-        progress.table(read.summary.text())
-        return compare(read.X, methods, environments=read.labels, targets=read.targets, truth=graph, **options)
-    moments = source.read(missing, progress)
-    if not moments.coding.is_numeric:
-        warn_of_single_rows(counts_in_moments([moments]))
+    table = source.read(missing, progress)
+    warn_of_single_rows(counts_in_moments([part.moments for part in table.parts]))
     if source.summary is not None:
         source.summary.show(progress)
-    return compare(_table_of(source, moments), methods, truth=graph, **options)
-
-
-def _table_of(source: TableSource | CovarianceSource, moments: Moments) -> Any:
-    """Return the rows of a table that was read; only the moments if there are none, or none that are complete."""
-    rows, known = source.all_rows(), moments.missing
-    if rows is None or (known is not None and known.cells and known.method == "em"):
-        return moments
-    if moments.coding.is_numeric:
-        return named_table(rows, source.names)
-    return CodedTable(moments.coding, np.asarray(rows, dtype=float))  # codes are kept in half the precision
+    return compare(table, methods, truth=graph, **options)
 
 
 def _suited(
@@ -277,12 +262,23 @@ def packages_not_installed(with_environments: bool = False) -> dict[str, str]:
     return {name: command for name, command in missing.items() if (name in INTERVENTIONAL) == with_environments}
 
 
+def _read_environments(X: Any, environments: Any, targets: Mapping[Any, Any] | None, missing: MissingChoice) -> Tables:
+    """Return the environments of a table, and the complete rows of each; the arguments are those of `Golem.fit`."""
+    found = read_table(X, environments=environments, targets=targets, missing=missing)
+    require_numbers(found.moments())
+    # A hard target may be constant in its environment; a soft method then says so itself.
+    found.require_learnable("hard")
+    # Methods run in another process, which cannot read files again.
+    found = replace(found, parts=tuple(replace(part, rows=part.read_rows(), shards=()) for part in found.parts))
+    rows = [own for part in found.parts if (own := part.complete_rows()) is not None]
+    return Tables(found, rows if len(rows) == len(found.parts) else None)
+
+
 def _read(X: Any, missing: MissingChoice) -> tuple[Matrix | None, Moments]:
     """Return the rows of a table, complete or coded, if there are any, and the moments."""
     table = read_table(X, missing=missing)
     # EM leaves rows incomplete, and discrete scores count complete ones.
-    rows = None if table.is_incomplete else table.parts[0].read_rows()
-    return None if rows is None else numpy_rows(rows), table.moments()
+    return table.parts[0].complete_rows(), table.moments()
 
 
 def _package_versions(methods: Sequence[str]) -> dict[str, str]:
