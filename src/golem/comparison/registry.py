@@ -40,10 +40,10 @@ def _compile_search(likelihood: Likelihood) -> None:
     compile_search(likelihood, _MANY_COLUMNS)
 
 
-def _compile_local_search() -> None:
-    from golem.search.local.local_search import compile_local_search
+def _compile_node_scores() -> None:
+    from golem.search.search_order import compile_node_scores
 
-    compile_local_search()
+    compile_node_scores()
 
 
 def _import_lasso() -> None:
@@ -82,10 +82,10 @@ METHODS: dict[str, Method] = {
     "order-ev": Method(lambda: Golem("ev"), partial(_compile_search, GaussianEV())),
     "order-nv": Method(lambda: Golem("nv", shape="off"), partial(_compile_search, GaussianNV())),
     "order": Method(lambda: Golem("auto"), partial(_compile_search, GaussianTied(2))),
-    "order-soft": Method(lambda: Golem("nv", intervention="soft"), _compile_local_search),
-    "order-hard": Method(lambda: Golem("nv", intervention="hard"), _compile_local_search),
+    "order-soft": Method(lambda: Golem("nv", intervention="soft"), _compile_node_scores),
+    "order-hard": Method(lambda: Golem("nv", intervention="hard"), _compile_node_scores),
     **{
-        f"order-{score}": Method(partial(Golem, score_function=score), _compile_local_search, score in DISCRETE)
+        f"order-{score}": Method(partial(Golem, score_function=score), _compile_node_scores, score in DISCRETE)
         for score in CATEGORY_SCORES
     },
     "notears": Method(lambda: Notears()),

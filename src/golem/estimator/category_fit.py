@@ -36,7 +36,7 @@ from golem.score.node_scores import (
 from golem.score.regression import Regressions
 from golem.score.solution import Solution
 from golem.score.sparsity import L0
-from golem.search.local.local_search import LocalResult
+from golem.search.found_graph import FoundGraph
 from golem.search.solver import Order
 
 if TYPE_CHECKING:
@@ -227,7 +227,7 @@ def _search(model: Golem, codes: Codes | None, solver: Order) -> Solution:
     by_name = None if codes is None else codes[:, np.argsort(order.place)]
     score = _score(model.score_, fit.moments.reordered(order.names), by_name, model.edge_penalty_)
 
-    def explain(found: LocalResult) -> tuple[Regressions, float]:
+    def explain(found: FoundGraph) -> tuple[Regressions, float]:
         edges = _restored(found, order)
         return fit.weights(edges)[0], total_cost(fit.deviance, edges.matrix())
 
@@ -257,10 +257,10 @@ def _all_codes(rows: RowSource, moments: Moments, coding: Coding) -> Codes:
     return coding.codes(complete)
 
 
-def _restored(found: LocalResult, order: NameOrder) -> Edges:
+def _restored(found: FoundGraph, order: NameOrder) -> Edges:
     """Return the edges with the variables in their original order."""
-    unknown = np.full(len(found.causes), np.nan), np.full(len(order.names), np.nan)
-    return Regressions(found.children, found.causes, *unknown).renumbered(np.argsort(order.place)).edges
+    unknown = np.full(len(found.edges), np.nan), np.full(len(order.names), np.nan)
+    return Regressions(found.edges.children, found.edges.causes, *unknown).renumbered(np.argsort(order.place)).edges
 
 
 def _families(edges: Edges, parentless: bool = False) -> Iterator[tuple[int, Indices]]:

@@ -27,7 +27,7 @@ from golem.score.node_scores import GaussianBlocks
 from golem.score.regression import Regressions, regressions
 from golem.score.solution import Solution
 from golem.score.sparsity import L0
-from golem.search.local.local_search import LocalResult
+from golem.search.found_graph import FoundGraph
 from golem.search.solver import Order
 
 if TYPE_CHECKING:
@@ -111,14 +111,14 @@ def _search(model: Golem, solver: Order, order: NameOrder) -> Solution:
     environments = model.environments_.reordered(order.names)
     score = environment_score(environments, model.edge_penalty_, model.intervention, model.intercepts)
 
-    def explain(found: LocalResult) -> tuple[Regressions, float]:
-        weights = regress_environments(environments, found.children, found.causes, model.intercepts)
+    def explain(found: FoundGraph) -> tuple[Regressions, float]:
+        weights = regress_environments(environments, found.edges.children, found.edges.causes, model.intercepts)
         return weights, found.score - float(_penalties(score, found).sum())
 
     return run_local(model, solver, score, order, "order-nv", environments.n, explain)
 
 
-def _penalties(score: GaussianBlocks, found: LocalResult) -> Vector:
+def _penalties(score: GaussianBlocks, found: FoundGraph) -> Vector:
     """Return the penalty of every node, shape (d,)."""
-    parents = np.bincount(found.children, minlength=score.d)
+    parents = np.bincount(found.edges.children, minlength=score.d)
     return np.asarray(score.penalty.per_coefficient * parents + score.penalty.by_parents[parents])

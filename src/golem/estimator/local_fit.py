@@ -13,7 +13,8 @@ from golem.estimator.name_order import NameOrder
 from golem.score.node_scores import Counts, GaussianBlocks
 from golem.score.regression import Regressions
 from golem.score.solution import Progress, Solution, Status, TracePoint
-from golem.search.local.local_search import LocalResult, search_local
+from golem.search.found_graph import FoundGraph
+from golem.search.search_order import STARTS, search_order
 from golem.search.solver import Order
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ def run_local(
     order: NameOrder,
     stage: str,
     n: int,
-    explain: Callable[[LocalResult], tuple[Regressions, float]],
+    explain: Callable[[FoundGraph], tuple[Regressions, float]],
 ) -> Solution:
     """Search for the graph with the lowest score.
 
@@ -47,11 +48,11 @@ def run_local(
             model.callback(dataclasses.replace(progress, stage=stage, score=value))
 
     began = time.perf_counter()
-    found = search_local(
+    found = search_order(
         score,
         allowed=allowed,
         required=required,
-        starts=() if model.init is None else (order.sort_start(np.asarray(model.init)),),
+        starts=STARTS if model.init is None else (order.sort_start(np.asarray(model.init)), *STARTS),
         effort=solver.effort,
         time_limit=solver.time_limit,
         random_state=0 if model.random_state is None else model.random_state,
@@ -73,7 +74,7 @@ def run_local(
         iterations=found.perturbations,
         seconds=seconds,
         stationarity=float("nan"),  # a combinatorial minimum has no gradient
-        graph_scores={"edges": float(len(found.children))},
+        graph_scores={"edges": float(len(found.edges))},
     )
 
 
