@@ -36,7 +36,6 @@ import numpy as np
 
 import golem
 from golem import metrics
-from golem.estimator.settings import placement_for
 
 # Runs in the environment of another version, too. Prints one line of JSON per fit.
 FIT = """
@@ -82,11 +81,15 @@ def draw(d: int, n: int, seed: int, kind: str = "raw", degree: float = 4.0) -> t
     return weights[np.ix_(kept, kept)] != 0, X / X.std(axis=0) if kind == "standardized" else X
 
 
-def run(python: str, program: str, arguments: list[str], cache: str | None = None) -> list[list[float]]:
-    """Run a program in an environment, and return the lines it prints."""
+def run(
+    python: str, program: str, arguments: list[str], cache: str | None = None, source: str | None = None
+) -> list[list[float]]:
+    """Run a program in an environment, with golem from the folder `source` if given; return the lines it prints."""
     environment = os.environ | ({"NUMBA_CACHE_DIR": cache} if cache else {})
     if python != sys.executable:
         environment.pop("PYTHONPATH", None)  # would replace the golem of that environment
+    if source:
+        environment["PYTHONPATH"] = source
     ended = subprocess.run([python, "-c", program, *arguments], env=environment, capture_output=True, text=True)
     if ended.returncode:
         sys.exit(ended.stderr[-2000:])
@@ -226,6 +229,8 @@ def empty_cache(device: str) -> None:
 
 def devices(options: argparse.Namespace) -> None:
     """Time both devices with equal variances, data in host memory, and print which one device="auto" takes."""
+    from golem.estimator.settings import placement_for
+
     golem.Golem("ev", device=options.device).fit(draw(300, 1000, 0)[1])
     print('| d | n | cpu, s | search, s | device, s | search, s | "auto" takes |\n|---|---|---|---|---|---|---|')
     for d in options.sizes or ((100, 300) if options.quick else (100, 200, 400, 800, 1600, 3200)):

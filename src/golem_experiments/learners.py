@@ -24,7 +24,6 @@ from golem.baselines import FGS
 from golem.comparison.other_packages import OTHER_PACKAGES, Estimate
 from golem.comparison.registry import METHODS, Method
 from golem.data.moments import Moments
-from golem.estimator.direction_evidence import uses_shape
 from golem.estimator.golem import Golem
 from golem.estimator.stacked_fits import fit_stacked
 from golem.gradient.adam import Adam
@@ -118,12 +117,12 @@ def _settings(method: str, registered: Method | None, values: tuple[tuple[str, V
     chosen.pop("missing", None)  # changes nothing, because no value is missing
     if isinstance(model, Golem):
         # Settings that are newer than stored rows count only if they are used, so that the rows stay valid.
-        if not uses_shape(model):
+        if not model.settings.uses_shape:
             chosen.pop("shape", None)
         for name, default in _NEWER.items():
             if chosen.get(name) == default:
                 del chosen[name]
-        chosen["solver"] = repr(model.check_settings()[1]).replace(", accelerate=False", "")
+        chosen["solver"] = repr(model.settings.chosen_solver).replace(", accelerate=False", "")
     return {name: value if isinstance(value, str | int | float) else repr(value) for name, value in chosen.items()}
 
 
@@ -160,7 +159,7 @@ def learn_batch(method: str, cell: Mapping[str, Value], tables: Sequence[Matrix]
 
 def _fit(model: Any, rows: Matrix) -> float:
     """Fit a model, with a checkpoint if it can continue from one; return the seconds of earlier calls."""
-    uses_adam = isinstance(model, Golem) and isinstance(model.check_settings()[1], Adam)
+    uses_adam = isinstance(model, Golem) and isinstance(model.settings.chosen_solver, Adam)
     file = checkpoint_file(_identity(model, [rows])) if uses_adam else None
     if file is None:
         model.fit(rows)

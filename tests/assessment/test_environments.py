@@ -7,7 +7,6 @@ import pytest
 from golem import Golem, GolemCV, Moments, bootstrap
 from golem.assessment.diagnostics.edges import drop_losses, edge_loss
 from golem.data.environment_sample import read_environment_sample
-from golem.estimator.environment_fit import score_of
 
 TARGETS = {"control": [], "ko": ["b"]}
 
@@ -32,8 +31,8 @@ def test_resamples_keep_the_environments(frame):
     assert sample.environments.n == 300
     drawn, _ = sample.draw_with_rows(np.random.default_rng(0))
     assert drawn.labels == ("control", "ko")
-    assert [part.n for part in drawn.moments] == [100, 50]  # a resample counts as half of its rows
-    shift = drawn.moments[1].mean[0] - drawn.moments[0].mean[0]
+    assert [part.moments.n for part in drawn.parts] == [100, 50]  # a resample counts as half of its rows
+    shift = drawn.parts[1].moments.mean[0] - drawn.parts[0].moments.mean[0]
     assert 4 < shift < 6
     first, second = sample.halves(1, np.random.default_rng(0))
     assert np.allclose((first + second).pooled([0]).scatter, sample.environments.pooled([0]).scatter)
@@ -58,7 +57,7 @@ def test_bootstrap_finds_the_directions_of_an_experiment(frame, model, tmp_path)
 
 def test_bootstrap_needs_rows(model):
     with pytest.raises(ValueError, match="Environment 'control': Moments of all rows cannot be resampled"):
-        bootstrap(model, model.environments_, 5)
+        bootstrap(model, model.table_, 5)
     with pytest.raises(ValueError, match=r"targets=\.\.\. needs environments="):
         bootstrap(model, np.zeros((5, 3)), 5)
 
@@ -72,7 +71,7 @@ def test_bootstrap_with_missing_values_uses_em(frame):
 
 
 def test_dropping_an_edge_costs_what_the_score_says(model):
-    score = score_of(model)
+    score = model.fit_.score
     for i, j in np.argwhere(model.adjacency_):
         parents = np.flatnonzero(model.adjacency_[:, j]).tolist()
         expected = score.cost(j, [k for k in parents if k != i]) - score.cost(j, parents)
@@ -85,7 +84,7 @@ def test_penalties_are_chosen_with_environments(frame, model, select):
     chosen = GolemCV(Golem(intervention="hard"), select, **({"pairs": 3} if select == "stability" else {}))
     chosen.fit(frame, environments="arm", targets=TARGETS)
     assert np.array_equal(chosen.adjacency_, model.adjacency_)
-    assert chosen.environments_.n == 300
+    assert chosen.table_.n == 300
 
 
 def test_cross_validation_is_refused(frame):

@@ -53,7 +53,7 @@ def test_a_column_and_files_give_the_fit_of_python(frame, tmp_path):
     content = json.loads((tmp_path / "one" / "graph.json").read_text())
     assert content["data"]["environment"] == "arm"
     assert content["data"]["targets"] == "targets.json"
-    assert content["moments_hash"] == model.environments_.fingerprint
+    assert content["moments_hash"] == model.table_.fingerprint
 
 
 def test_a_run_can_be_repeated_and_selected(frame):

@@ -55,7 +55,7 @@ def test_rows_with_missing_values_are_left_out_of_the_tables(drawn):
     X = drawn.data.copy()
     X[::10, 0] = np.nan
     tables = read_tables(X, drawn.labels, drawn.targets, "drop")
-    assert [len(rows) for rows in tables.rows] == [part.n for part in tables.environments.moments]
+    assert [len(rows) for rows in tables.rows] == [part.moments.n for part in tables.environments.parts]
     assert sum(map(len, tables.rows)) == 2700
     assert read_tables(X, drawn.labels, drawn.targets, "em").rows is None
     order = list(tables.environments.labels)

@@ -38,7 +38,8 @@ def write(frame, folder, kind):
 
 def assert_same(found, expected):
     assert found.named_targets == expected.named_targets
-    for one, other in zip(found.moments, expected.moments, strict=True):
+    for one, other in zip(found.parts, expected.parts, strict=True):
+        one, other = one.moments, other.moments
         assert one.n == other.n
         np.testing.assert_allclose(one.mean, other.mean, rtol=1e-14)
         np.testing.assert_allclose(one.covariance, other.covariance, rtol=1e-9)
@@ -71,7 +72,7 @@ def test_labels_can_be_numbers(frame, expected, tmp_path):
     ]
     found.append(environments_from_file(tmp_path / "data.npy", by_number, environment="x3"))
     for one in found:
-        assert [part.n for part in one.moments] == [part.n for part in expected.moments]
+        assert [part.moments.n for part in one.parts] == [part.moments.n for part in expected.parts]
         np.testing.assert_allclose(one.pooled([0, 1]).covariance, expected.pooled([0, 1]).covariance, rtol=1e-9)
 
 
@@ -81,7 +82,7 @@ def test_labels_can_have_decimals(frame, expected, tmp_path, labels):
     targets = dict(zip(labels, TARGETS.values(), strict=True))
     for kind in ("csv", "parquet"):
         found = environments_from_file(write(numbers, tmp_path, kind), targets, environment="arm")
-        assert [part.n for part in found.moments] == [part.n for part in expected.moments]
+        assert [part.moments.n for part in found.parts] == [part.moments.n for part in expected.parts]
     with pytest.raises(ValueError, match=r"no targets for environment '1\.5'"):
         environments_from_file(write(numbers, tmp_path, "csv"), {"0.5": [], "1": []}, environment="arm")
 
@@ -115,7 +116,7 @@ def test_the_label_is_the_name_without_its_ending(name, label):
 def test_shards_of_environments_add_up(frame, expected, tmp_path):
     table = labelled(TableFiles.open(write(frame, tmp_path, "csv"), hidden="arm"), "arm", TARGETS)
     parts = environment_shards(table, 6)
-    for label, moments in zip(expected.labels, expected.moments, strict=True):
+    for label, moments in ((part.label, part.moments) for part in expected.parts):
         total = sum(parts[label][1:], start=parts[label][0])
         np.testing.assert_allclose(total.covariance, moments.covariance, rtol=1e-9)
 
@@ -164,7 +165,7 @@ def test_a_source_can_be_resampled(frame, expected, tmp_path, by_rows):
     assert source.sample.unit == ("rows" if by_rows else "shards")
     drawn, rows = source.sample.draw_with_rows(np.random.default_rng(0))
     assert drawn.named_targets == expected.named_targets
-    sizes = {label: moments.n for label, moments in zip(expected.labels, expected.moments, strict=True)}
+    sizes = {part.label: part.moments.n for part in expected.parts}
     assert rows() is None if not by_rows else {label: len(own) for label, own in rows().items()} == sizes
 
 

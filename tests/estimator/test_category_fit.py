@@ -104,7 +104,7 @@ def test_edges_of_numbers_have_weights_and_other_edges_coefficients_per_level():
     }
     first = where[parents.index("kind")]
     assert by_level == pytest.approx({"high": fit[first], "mid": fit[first + 1]})
-    assert model.category_fit_.intercepts(model.graph_)[names.index("size")] == pytest.approx(fit[0])
+    assert model.fit_.score.regression.means_given_zero(model.graph_)[names.index("size")] == pytest.approx(fit[0])
 
 
 def test_standard_errors_are_those_of_least_squares():
@@ -156,7 +156,7 @@ def test_auto_chooses_the_score_by_the_types_of_the_columns():
 
 
 def test_shapes_of_noise_are_mentioned_only_if_there_are_numbers():
-    assert "tables with categories" in Golem().fit(mixed_table()).graph_.shape_note
+    assert "because the table has categories" in Golem().fit(mixed_table()).graph_.shape_note
     assert Golem(shape="off").fit(mixed_table()).graph_.shape_note == ""
     undecided = Golem().fit(discrete_table()[["c", "d"]])
     assert undecided.undecided_.any()
@@ -180,7 +180,6 @@ def test_no_model_of_numbers_is_made_up():
         model.score(mixed_table(seed=3))
     numbers = model.fit(mixed_table()[["dose", "size"]])
     assert hasattr(numbers, "sem_")
-    assert not hasattr(numbers, "category_fit_")
 
 
 def test_knowledge_is_obeyed():

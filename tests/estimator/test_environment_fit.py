@@ -8,7 +8,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from golem import Golem, Knowledge, Moments
 from golem.data.coded_tables import CodedTable
-from golem.data.environments import Environments
+from golem.data.table import Table
 from golem.graphs.dag import is_dag
 from golem.score.environment_score import (
     environment_score,
@@ -43,7 +43,7 @@ def frame(tables):
 
 
 def made(tables):
-    return Environments.of({label: Moments.from_rows(X, "abcd") for label, X in tables.items()}, TARGETS)
+    return Table.of({label: Moments.from_rows(X, "abcd") for label, X in tables.items()}, TARGETS)
 
 
 def residual_sum(parts, j, parents, intercepts):
@@ -91,7 +91,7 @@ def test_a_soft_intervention_needs_its_own_term():
         label: Moments.from_covariance([[1.0, 1.0], [1.0, 1.0 + noise]], 1000, names=["x", "y"])
         for label, noise in (("control", 1.0), ("louder", 1.2))
     }
-    both = Environments.of(parts, {"control": [], "louder": ["y"]})
+    both = Table.of(parts, {"control": [], "louder": ["y"]})
     margins = {}
     for kind in ("soft", "hard"):
         score = environment_score(both, L0(0.0), kind)
@@ -114,7 +114,7 @@ def test_one_observational_environment_gives_the_graph_of_free_noise_variances()
 
 def test_all_kinds_of_input_agree(tables, frame):
     model = Golem().fit(frame, environments="arm", targets=TARGETS)
-    assert model.environments_.named_targets == TARGETS
+    assert model.table_.named_targets == TARGETS
     assert list(model.feature_names_in_) == list("abcd")
     by_number = {label: ["abcd".index(name) for name in names] for label, names in TARGETS.items()}
     moments = {label: Moments.from_rows(X, "abcd") for label, X in tables.items()}
@@ -132,7 +132,7 @@ def test_all_kinds_of_input_agree(tables, frame):
         assert np.allclose(other.weights_, model.weights_)
         assert other.moments_.n == 450
     assert not hasattr(others[2], "feature_names_in_")
-    assert others[3].environments_.fingerprint == model.environments_.fingerprint
+    assert others[3].table_.fingerprint == model.table_.fingerprint
 
 
 def test_the_order_of_columns_and_labels_does_not_matter(frame):
@@ -190,7 +190,7 @@ def test_missing_values_are_treated_in_each_environment(tables):
         ({"solver": "lbfgs", "noise": "nv"}, "need solver='order'"),
         ({"init": "ev"}, "init='ev' does not fit environments"),
         ({"device": "cuda"}, "cuda"),
-        ({"score_function": "mixed"}, "score_function='mixed' cannot be used with environments"),
+        ({"score_function": "mixed"}, "score_function='mixed' needs categories"),
         ({"intervention": "gentle"}, "intervention must be one of"),
         ({"intercepts": "none"}, "intercepts must be one of"),
     ],

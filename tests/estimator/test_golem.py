@@ -14,13 +14,12 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from golem import DataWarning, Golem, GolemCV, Knowledge, Moments, metrics
 from golem.baselines import FGS, PC, DirectLiNGAM, SortRegress
-from golem.estimator.settings import chosen_solver, placement_for
 from golem.graphs.dag import is_dag
 from golem.output.document import describe
 from golem.runtime.devices import Placement
 from golem.score.acyclicity import LogDet
 from golem.simulate import random_dag, simulate
-from golem.solvers import LBFGS, Adam, Order, Status
+from golem.solvers import LBFGS, Adam, Status
 
 
 @parametrize_with_checks(
@@ -116,7 +115,8 @@ def test_the_papers_recipe_to_the_letter():
         assert parameters["lambda_dag"] == 5.0
         assert parameters["threshold"] == 0.3
         assert parameters["init"] == init
-        assert chosen_solver(recipe) == Adam(max_iter=100_000, learning_rate=1e-3, tolerance=0.0, batch_size=None)
+        expected = Adam(max_iter=100_000, learning_rate=1e-3, tolerance=0.0, batch_size=None)
+        assert recipe.settings.chosen_solver == expected
     assert Golem.paper("ev", max_iter=7).max_iter == 7
 
 
@@ -629,9 +629,9 @@ def test_auto_takes_the_cpu_where_there_is_no_gpu_or_little_to_gain(drawn, monke
     Golem("ev", device="auto").fit(drawn.data)
     Golem("nv", device="auto").fit(drawn.data)
     monkeypatch.setattr("golem.estimator.settings.gpu_is_there", lambda: True)
-    placement = placement_for(Golem("ev", device="auto"), Order(), 5000)
+    placement = Golem("ev", device="auto").settings.placement(5000)
     assert (placement.device, placement.dtype) == ("cuda", "float64")
-    assert placement_for(Golem("nv", device="auto"), Order(), 5000).device == "cpu"
+    assert Golem("nv", device="auto").settings.placement(5000).device == "cpu"
 
 
 @pytest.mark.gpu
@@ -675,8 +675,8 @@ def test_acceleration_is_refused_where_it_would_do_nothing(changes, message):
 
 
 def test_the_recipe_is_exact_unless_acceleration_is_asked_for():
-    assert Golem.paper("nv").check_settings()[1].accelerate is False
-    assert Golem.paper("nv", accelerate=True, device="cuda").check_settings()[1].accelerate is True
+    assert Golem.paper("nv").settings.check().chosen_solver.accelerate is False
+    assert Golem.paper("nv", accelerate=True, device="cuda").settings.check().chosen_solver.accelerate is True
     with pytest.raises(ValueError, match="Set accelerate in the solver"):
         Golem.paper("nv", accelerate=True, solver="adam")
 

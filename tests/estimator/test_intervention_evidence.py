@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 
 from golem import Golem, Knowledge, LinearSEM, Moments
-from golem.data.environments import Environments
+from golem.data.table import Table
 from golem.graphs.edges import Edges
 from golem.graphs.interventional import interventional_reversible
 from golem.simulate import random_sem, simulate_environments, single_targets
@@ -93,7 +93,7 @@ def test_moments_without_rows_decide_nothing():
     rng, targets = np.random.default_rng(0), {"control": [], "b": ["b"]}
     tables = {"control": CHAIN.sample(500, rng), "b": CHAIN.change(["b"], variance=9.0).sample(500, rng)}
     parts = {label: Moments.from_rows(table, CHAIN.names) for label, table in tables.items()}
-    environments = Environments.of(parts, targets)
+    environments = Table.of(parts, targets)
     assert not Golem().fit(parts, targets=targets).by_intervention_.any()
     assert not Golem().fit(environments).by_intervention_.any()
     assert (Golem().fit(environments, rows=tables).by_intervention_ == CHAIN.adjacency).all()

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from golem import Golem, Knowledge
-from golem.estimator.learned_graph import MATRICES
+from golem.estimator.graph_matrices import MATRICES
 from golem.graphs.dag import cpdag
 from golem.simulate import simulate
 
@@ -20,8 +20,8 @@ def test_matrices_say_the_same_as_the_list_of_edges(noise, solver):
     np.testing.assert_array_equal(model.weights_[graph.causes, graph.children], graph.weights)
     np.testing.assert_array_equal(model.adjacency_, model.weights_ != 0)
     np.testing.assert_array_equal(model.cpdag_, cpdag(model.weights_))
-    for name in ("undecided", "by_variance"):
-        np.testing.assert_array_equal(getattr(model, f"{name}_"), graph.matrix(getattr(graph, name)))
+    for name, source in (("undecided", "none"), ("by_variance", "variances")):
+        np.testing.assert_array_equal(getattr(model, f"{name}_"), graph.matrix(graph.directed_by(source)))
     np.testing.assert_array_equal(model.undecided_ | model.by_variance_, model.adjacency_ & model.cpdag_.T)
     np.testing.assert_array_equal(model.sem_.weights, model.weights_)
 

@@ -8,7 +8,6 @@ import golem
 from golem import Golem, GolemCV, Knowledge, Moments
 from golem.comparison.registry import METHODS
 from golem.data import table_source
-from golem.estimator.direction_evidence import uses_shape
 from golem.graphs.dag import cpdag
 from golem.workflow import fit_file
 
@@ -110,7 +109,7 @@ def test_equal_variances_and_the_paper_do_not_use_shapes(table):
     fit = Golem("ev").fit(table * np.arange(1, 7))
     assert not fit.by_shape_.any()
     assert fit.graph_.shape_note == ""
-    assert not any(map(uses_shape, (Golem("ev"), Golem.paper("nv"), Golem("nv", "lbfgs"))))
+    assert not any(model.settings.uses_shape for model in (Golem("ev"), Golem.paper("nv"), Golem("nv", "lbfgs")))
     with pytest.raises(ValueError, match="shape must be one of 'auto', 'off'; got 'on'"):
         Golem(shape="on").fit(table)
 
@@ -125,7 +124,7 @@ def test_bootstrap_and_selection_use_shapes(table):
 
 def test_of_the_methods_to_compare_only_order_uses_shapes():
     methods = {name: METHODS[name].model() for name in ("order", "order-nv", "order-ev", "golem-ev", "golem-nv")}
-    assert [name for name, model in methods.items() if uses_shape(model)] == ["order"]
+    assert [name for name, model in methods.items() if model.settings.uses_shape] == ["order"]
 
 
 @pytest.mark.parametrize("most", [table_source.MOST_NUMBERS, 0])

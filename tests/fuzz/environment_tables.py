@@ -16,7 +16,7 @@ from fuzz.mutations import as_bytes, as_text, mutated, mutated_json
 from fuzz.packages import ABSENT
 from fuzz.rules import RefusedError, ViolationError, answer, command
 from golem import Golem
-from golem.data.environments import Environments
+from golem.data.table import Table
 from golem.data.targets import read_targets
 from golem.readers import environments_from_file
 from methods_here import methods_here
@@ -74,18 +74,18 @@ def _long(label: Any) -> Any:
     return label.replace("\ue000", "x" * 140_000) if isinstance(label, str) else label
 
 
-def _read(case: dict[str, Any], reader: str, folder: str, file: Path) -> Environments:
+def _read(case: dict[str, Any], reader: str, folder: str, file: Path) -> Table:
     """Return the environments of a model, or of files."""
     targets = answer(lambda: read_targets(file))
     if reader in IN_FILES:
         column = {"environment": "environment"} if reader == "column" else {}
         paths = _write(case, folder, reader == "files")
-        environments: Environments = answer(lambda: environments_from_file(paths, targets, **column))
+        environments: Table = answer(lambda: environments_from_file(paths, targets, **column))
         return environments
     model = Golem(intervention=case["intervention"])
     data, labels = _container(case, reader)
-    found = answer(lambda: model.fit(data, environments=labels, targets=targets)).environments_
-    assert isinstance(found, Environments)
+    found = answer(lambda: model.fit(data, environments=labels, targets=targets)).table_
+    assert isinstance(found, Table)
     return found
 
 
@@ -157,7 +157,7 @@ def _require_rows(case: dict[str, Any], found: Any) -> None:
         if read != expected:
             raise ViolationError("environments differ from those written", case["reader"], f"{read}, not {expected}")
         return
-    for label, moments, own in zip(found.labels, found.moments, found.targets, strict=True):
+    for label, moments, own in ((part.label, part.moments, part.targets) for part in found.parts):
         part = of_label[label]
         same = moments.n == len(part) and np.allclose(moments.mean, part.mean(axis=0))
         same = same and np.allclose(moments.covariance, np.cov(part.T, bias=True))

@@ -55,7 +55,7 @@ def test_the_document_has_types_strengths_and_coefficients(model):
 
 def test_the_evidence_of_an_edge_is_that_of_its_record(model, monkeypatch):
     records = {(one.source, one.target): one for one in model.edges_}
-    monkeypatch.setattr(type(model.category_fit_), "strengths", None)  # they are not computed again
+    monkeypatch.setattr(type(model.fit_.score), "strengths", None)  # they are not computed again
     for edge in list_edges(model):
         record = records.pop((edge.source, edge.target))
         assert (edge.direction_from, edge.edge_strength) == (record.direction_from, record.edge_strength)

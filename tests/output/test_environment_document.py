@@ -40,7 +40,7 @@ def test_graph_json_lists_the_environments(model):
     assert next(iter(ko.shifts)) == "b"
     assert 3 < ko.shifts["b"] < 5
     assert document.n == 700
-    assert document.moments_hash == model.environments_.fingerprint
+    assert document.moments_hash == model.table_.fingerprint
     assert document.settings["intervention"] == "hard"
     assert "own noise variance" in document.noise.reason
     json.loads(document.text())

@@ -7,7 +7,7 @@ import pytest
 
 from correlation_search import search_orders
 from golem.graphs.edges import Edges
-from golem.score.correlation import Correlation
+from golem.score.gaussian_columns import GaussianColumns
 from golem.score.sparsity import L0
 from golem.search import order_kernel_arrays as kernels
 from golem.search import order_search
@@ -87,7 +87,7 @@ def test_the_number_of_threads_does_not_change_the_answer(monkeypatch):
 def test_residual_variances_are_accurate_near_collinearity():
     # With all nodes as a start, dozens of nearly collinear parents are added and dropped.
     drawn = simulate(50, 1000, "ER10", "gaussian-nv", random_state=1, standardize=True)
-    score = Correlation(np.cov(drawn.data.T, bias=True), 1000, L0().penalties(1000, 50))
+    score = GaussianColumns(np.cov(drawn.data.T, bias=True), 1000, L0().penalties(1000, 50))
     children, causes = np.nonzero(~np.eye(50, dtype=bool))
     chosen, r = candidates.choose_parents(engine_of(score, None, None).problem, Edges(causes, children, 50), False)
     Z = drawn.data - drawn.data.mean(axis=0)

@@ -36,11 +36,9 @@ from golem.data.resampling import Sample, half_of, resampler
 from golem.data.row_blocks import row_sample
 from golem.directions.equivalence_class import random_member
 from golem.directions.shape_rows import standardized_rows, why_unusable
-from golem.estimator.direction_evidence import uses_shape
-from golem.estimator.environment_fit import refitted
 from golem.estimator.golem import Golem
-from golem.estimator.learned_graph import has_categories
 from golem.estimator.settings import is_counted, plain_number
+from golem.graphs.edges import Edges
 from golem.model.linear_sem import total_effects
 from golem.runtime.machine import available_cores
 from golem.runtime.option_words import names_remedies
@@ -144,7 +142,7 @@ def _source(model: Golem, data: Any, environments: Any, targets: Targets | None)
             "Moments of parts of the rows (golem.readers.shards_from_file)."
         )
     names = model.moments_.variables if hasattr(model, "moments_") else None
-    known = getattr(model, "environments_", None)
+    known = model.table_ if hasattr(model, "table_") and model.table_.environments else None
     if not (is_interventional(data, environments, targets) or known or isinstance(data, EnvironmentSample)):
         sample = coded_sample(data, model.missing, names) or resampler(data, model.missing, names)
         warn_of_codes(data, sample.moments.coding)
@@ -171,11 +169,11 @@ def _replicate_settings(model: Golem, source: Sample | EnvironmentSample) -> dic
     known = read_knowledge(model.knowledge, source.moments.variables)
     settings: dict[str, Any] = model.get_params(deep=False) | {"knowledge": known}
     del settings["random_state"]
-    if has_categories(model):
+    if hasattr(model, "fit_"):
         settings["score_function"] = model.score_  # a half that lacks a level must not choose another one
     if model.solver == "order" and model.noise != "ev" and model.effort is None:
         settings["effort"] = "fast"
-    by_shape = isinstance(source, Sample) and source.moments.coding is None and uses_shape(model)
+    by_shape = isinstance(source, Sample) and source.moments.coding is None and model.settings.uses_shape
     rows = source.rows(row_sample(len(source))) if isinstance(source, Sample) and by_shape else None
     if rows is not None and why_unusable(standardized_rows(rows)):
         settings["shape"] = "off"  # a resample does not show that rows depend on each other
@@ -230,7 +228,9 @@ class _Replicates:
         if undecided.any():
             # A tie-break that is always the same would make weights and effects look certain.
             member = random_member(graph, undecided & model.cpdag_.T, rng)
-            B = np.where((member == graph).all(axis=0), B, refitted(model, member).matrix)
+            B = np.where(
+                (member == graph).all(axis=0), B, model.fit_.score.refit(Edges.from_matrix(member).by_child()).matrix
+            )
         edges, effects = np.nonzero(B), total_effects(B)
         return k, Replicate(graph, undecided, edges, B[edges], effects.astype(np.float32), status.is_final)
 

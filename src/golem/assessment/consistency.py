@@ -20,7 +20,6 @@ from golem.data.moments import Moments
 from golem.data.table_input import eager_frame, is_table, rows_and_names
 from golem.data.unusable import unusable_columns, unusable_sentence
 from golem.data.variables import Coding
-from golem.estimator.learned_graph import has_categories
 from golem.graphs.dag import as_adjacency, cycle_text, find_cycle, member_of_class
 from golem.graphs.graph_document import GraphDocument
 from golem.graphs.named_graph import NamedGraph
@@ -254,7 +253,7 @@ def _categories(graph: Any) -> list[str]:
     if isinstance(graph, GraphDocument):
         kinds = zip(graph.names, graph.variables or (), strict=False)
         return [name for name, variable in kinds if variable.kind == "category"]
-    return [variable.name for variable in graph.variables_ if variable.is_category] if has_categories(graph) else []
+    return [variable.name for variable in getattr(graph, "variables_", ()) if variable.is_category]
 
 
 def _numbers_of(moments: Moments, coding: Coding, names: Sequence[str]) -> Moments:

@@ -5,20 +5,18 @@ from __future__ import annotations
 import dataclasses
 import warnings
 from dataclasses import dataclass
+from typing import Any
 
 from sklearn.base import clone
 
-from golem.data.environments import Environments
 from golem.data.moments import Moments
-from golem.data.variables import Coding
-from golem.estimator.category_fit import conclude_categories
-from golem.estimator.direction_evidence import RowSource
+from golem.data.table import Table
+from golem.data.table_reading import read_table
+from golem.estimator.fit import conclude, learn_scored
 from golem.estimator.golem import Golem
-from golem.estimator.learned_graph import MATRICES, has_categories
 from golem.estimator.name_order import NameOrder
 from golem.estimator.settings import is_counted
 from golem.runtime.types import BoolMatrix, Matrix
-from golem.score.node_scores import Counts
 from golem.score.solution import Status
 
 # With more columns a second search takes too long.
@@ -56,7 +54,7 @@ def second_search(model: Golem) -> SecondSearch:
     return known or _compared(model, reversed_refit(model))
 
 
-def keep_better(model: Golem, rows: RowSource = None) -> None:
+def keep_better(model: Golem, rows: Any = None) -> None:
     """Search again, let the model show the better of the two graphs, and keep how the other one differs.
 
     `rows` are for directions by the shape of the noise and by interventions.
@@ -65,12 +63,8 @@ def keep_better(model: Golem, rows: RowSource = None) -> None:
     other = _compared(model, again)
     if other.excess < 0:
         other = _compared(again, model)
-        for name in set(MATRICES) - {"score_", "variables_"}:  # made from the other graph
-            model.__dict__.pop(name, None)
-        if has_categories(model):
-            conclude_categories(model, again.solution_)
-        else:
-            model._conclude(again.solution_, again.start_solution_, rows)
+        score = model.fit_.score.with_table(read_table(model.table_, rows=rows))
+        model.adopt(conclude(score, model.settings, model.knowledge_, again.solution_, again.start_solution_))
     model.second_search_ = other
 
 
@@ -96,22 +90,21 @@ def _deviance(model: Golem) -> float:
 
 def reversed_refit(model: Golem) -> Golem:
     """Fit the same settings to the same columns, renamed so that their order by name is reversed."""
-    moments, coding = model.moments_, model.moments_.coding
-    place = {name: position for position, name in enumerate(NameOrder(moments.variables).names)}
-    names = tuple(f"x{len(place) - 1 - place[name]}" for name in moments.variables)
-    refit: Golem = clone(model).set_params(callback=None, knowledge=model.knowledge_)
-    if (known := model.environments_) is not None:
-        parts = tuple(dataclasses.replace(part, names=names) for part in known.moments)
-        return fit_quietly(refit, dataclasses.replace(known, moments=parts))
-    if coding is None:
-        return fit_quietly(refit, dataclasses.replace(moments, names=names))
-    renamed = Coding(tuple(dataclasses.replace(one, name=x) for one, x in zip(coding.variables, names, strict=True)))
-    moments = dataclasses.replace(moments, names=renamed.column_names, coding=renamed)
-    score = model.category_fit_.score
-    return fit_quietly(refit, moments, score.codes.astype(float) if isinstance(score, Counts) else None)
+    names = model.table_.names
+    place = {name: position for position, name in enumerate(NameOrder(names).names)}
+    renamed = model.table_.renamed([f"x{len(place) - 1 - place[name]}" for name in names])
+    settings = dataclasses.replace(model.settings, callback=None)
+    with warnings.catch_warnings():  # those of the first fit
+        warnings.simplefilter("ignore")
+        again: Golem = clone(model).adopt(
+            learn_scored(model.fit_.score.with_table(renamed), model.knowledge_, settings)
+        )
+    if again.solution_.status is Status.INTERRUPTED:
+        raise KeyboardInterrupt
+    return again
 
 
-def fit_quietly(model: Golem, data: Moments | Environments, rows: Matrix | None = None) -> Golem:
+def fit_quietly(model: Golem, data: Moments | Table, rows: Matrix | None = None) -> Golem:
     """Fit a model again, without the warnings of the first fit: equal scales, few rows."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

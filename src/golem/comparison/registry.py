@@ -9,14 +9,14 @@ from typing import Any, NamedTuple
 
 from golem.baselines import FGS, PC, DirectLiNGAM, Notears, SortRegress
 from golem.comparison.other_packages import OTHER_PACKAGES, Estimate, OtherPackage
-from golem.data.environments import Environments
 from golem.data.knowledge import Knowledge
 from golem.data.moments import Moments
-from golem.estimator.category_settings import DISCRETE, ScoreName, possible_codes, with_numbers, without_categories
+from golem.data.table import Table
 from golem.estimator.golem import Golem
 from golem.runtime.messages import suggestion
 from golem.runtime.types import Matrix
 from golem.score.likelihood import GaussianEV, GaussianNV, GaussianTied, Likelihood
+from golem.score.score_settings import DISCRETE, ScoreName, possible_codes, with_numbers, without_categories
 
 # With so many columns the search over orders is not exact and has to be compiled.
 _MANY_COLUMNS = 100
@@ -134,7 +134,7 @@ def named_table(rows: Matrix, names: Sequence[str]) -> Any:
 class Tables(NamedTuple):
     """The rows of several environments; None if only their moments are known."""
 
-    environments: Environments
+    environments: Table
     rows: list[Matrix] | None
 
 
@@ -190,7 +190,7 @@ def _require_categories(name: str, moments: Moments, rows: Matrix | None) -> Non
     if moments.coding is None:
         raise without_categories(name, "order", possible_codes(rows, moments.names))
     if not moments.coding.is_discrete and name != _BY_CATEGORIES[0]:
-        raise with_numbers(name, _BY_CATEGORIES[0], rows, moments.coding)
+        raise with_numbers(name, _BY_CATEGORIES[0], Table.single(moments, rows))
     known = moments.missing
     if name != _BY_CATEGORIES[0] and known is not None and known.method == "em" and known.cells:
         raise ValueError(

@@ -39,10 +39,9 @@ from golem.data.knowledge import Knowledge, NamedKnowledge
 from golem.data.levels import warn_of_single_rows
 from golem.data.missing import MissingChoice
 from golem.data.moments import Moments
+from golem.data.table import Table
 from golem.data.table_input import rows_and_names
 from golem.data.table_source import CovarianceSource, Reading, TableSource, open_table
-from golem.estimator.category_fit import automatic_table_score
-from golem.estimator.category_settings import ScoreName
 from golem.graphs import metrics
 from golem.graphs.dag import as_adjacency
 from golem.graphs.formats import read_graph
@@ -53,9 +52,10 @@ from golem.runtime.option_words import names_remedies
 from golem.runtime.progress import ProgressDisplay
 from golem.runtime.types import BoolMatrix, Matrix
 from golem.runtime.version import __version__
-from golem.score.node_scores import Counts, GaussianBlocks
 from golem.score.objective import graph_bic, graph_scores
 from golem.score.regression import residual_variances
+from golem.score.score_settings import ScoreName, ScoreSettings
+from golem.score.table_score import NodeScore, score_of
 
 TIME_LIMIT = 120.0
 
@@ -128,13 +128,13 @@ def compare(
     if isinstance(X, str | Path):
         raise ValueError(f"X must be a table or Moments; got the path {str(X)!r}. Use compare_file for files.")
     tables = read_tables(X, environments, targets, missing) if with_environments else None
-    rows, moments = (None, tables.environments.together()) if tables is not None else _read(X, missing)
+    rows, moments = (None, tables.environments.moments()) if tables is not None else _read(X, missing)
     variables = moments.variables
     warned: dict[str, tuple[str, ...]] = dict.fromkeys(_data_warnings(moments), ())
-    score = None if moments.coding is None else automatic_table_score(moments, rows)
+    score = None if moments.coding is None else score_of(Table.single(moments, rows), ScoreSettings())
     left_out: dict[str, tuple[str, ...]] = {}
     if chosen is None:
-        chosen_score = None if score is None else score[0]
+        chosen_score = None if score is None else score.name
         names, left_out = (default_methods(True), {}) if with_environments else _suited(moments, rows, chosen_score)
     true_graph = None if truth is None else _true_graph(truth, variables)
     unnamed = [name for name in variables if name not in truth.names] if isinstance(truth, NamedGraph) else []
@@ -153,7 +153,7 @@ def compare(
             if outcome.estimate is not None:
                 estimates[name] = outcome.estimate
                 if score is not None:
-                    row = replace(row, score=_cost(score[1], outcome.estimate))
+                    row = replace(row, score=_cost(score, outcome.estimate))
                 elif tables is None:  # environments have no common covariance
                     row = _with_scores(row, outcome.estimate, moments)
             found.append(row)
@@ -163,7 +163,7 @@ def compare(
         "n": moments.rows,
         "missing": missing,
         "targets": None if tables is None else tables.environments.named_targets,
-        "score": None if score is None else score[0],
+        "score": None if score is None else score.name,
         "time_limit": None if time_limit is None else float(time_limit),
         "knowledge": None if masks.is_empty else by_name.document(),
         "versions": {"golem": __version__} | versions() | _package_versions(names),
@@ -387,8 +387,8 @@ def _with_scores(row: Row, estimate: Estimate, moments: Moments) -> Row:
     return replace(row, score_ev=scores["paper_score_ev"], score_nv=scores["paper_score_nv"])
 
 
-def _cost(score: GaussianBlocks | Counts, estimate: Estimate) -> float | None:
+def _cost(score: NodeScore, estimate: Estimate) -> float | None:
     """Return the score of a graph; None if it is a class without a member."""
     if estimate.member is None:
         return None
-    return float(sum(score.cost(j, np.flatnonzero(parents).tolist()) for j, parents in enumerate(estimate.member.T)))
+    return score.total(estimate.member)

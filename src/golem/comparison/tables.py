@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 from golem.comparison.registry import Tables, named_table
 from golem.data.environment_files import environment_shards, labelled, rows_by_label
 from golem.data.environment_input import moments_of_parts, split_data
-from golem.data.environments import Environments
 from golem.data.files.streaming import KeptRows
 from golem.data.missing import MissingChoice
+from golem.data.table import Table
 from golem.data.table_source import CovarianceSource, TableSource
 from golem.data.table_summary import TableSummary
 from golem.data.targets import read_targets
@@ -24,10 +24,10 @@ from golem.data.variables import Coding
 
 def read_tables(X: Any, environments: Any, targets: Mapping[Any, Any] | None, missing: MissingChoice) -> Tables:
     """Return the environments of a table, and the complete rows of each; the arguments are those of `Golem.fit`."""
-    if isinstance(X, Environments):
+    if isinstance(X, Table):
         return Tables(X, None)
     parts, _ = split_data(X, environments)
-    found = Environments.of(moments_of_parts(parts, missing), targets)
+    found = Table.of(moments_of_parts(parts, missing), targets)
     # A hard target may be constant in its environment; a soft method then says so itself.
     found.require_learnable("hard")
     if missing == "em" or not all(isinstance(part, tuple) for part in parts.values()):

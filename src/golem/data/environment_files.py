@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 
 from golem.data.environment_input import Targets, naming_environment, refusing_categories
 from golem.data.environment_sample import EnvironmentSample
-from golem.data.environments import Environments, require_rows
 from golem.data.files.batches import naming
 from golem.data.files.cluster import read_on_cluster
 from golem.data.files.labelling import by_column, by_file
@@ -19,6 +18,7 @@ from golem.data.files.table_files import Paths, TableFiles
 from golem.data.missing import MissingChoice, add_markers, require_choice
 from golem.data.moments import Moments
 from golem.data.resampling import Sample, Shards, merged, require_shards, rows_of_moments
+from golem.data.table import Table, require_rows
 from golem.data.targets import no_rows, resolve_targets, source_of
 from golem.data.unusable import Unusable, unusable_columns
 from golem.runtime.progress import Counter, ProgressDisplay
@@ -40,7 +40,7 @@ def environments_from_file(
     missing: MissingChoice = "error",
     progress: Counter | None = None,
     scheduler: str | Client | None = None,
-) -> Environments:
+) -> Table:
     r"""Return the moments of each environment of files, in one pass; see `moments_from_file` for other parameters.
 
     Parameters
@@ -60,13 +60,13 @@ def environments_from_file(
     ...     path = pathlib.Path(folder, "data.csv")
     ...     _ = path.write_text("a,b,arm\n1,2,control\n3,5,control\n6,1,control\n4,4,ko\n9,3,ko\n7,8,ko\n")
     ...     found = environments_from_file(path, {"control": [], "ko": ["a"]}, environment="arm")
-    >>> [part.n for part in found.moments], found.targets
+    >>> [part.moments.n for part in found.parts], found.targets
     ([3, 3], ((), (0,)))
     """
     table = TableFiles.open(path, columns=columns, drop=drop, header=header, na=na, hidden=environment)
     table = labelled(table, environment, targets)
     parts = environment_shards(table, 1, missing=missing, progress=progress, scheduler=scheduler)
-    return Environments.of({label: merged(shards) for label, shards in parts.items()}, targets)
+    return Table.of({label: merged(shards) for label, shards in parts.items()}, targets)
 
 
 def labelled(table: TableFiles, environment: str | None, targets: Targets | None) -> TableFiles:
@@ -181,9 +181,9 @@ class EnvironmentSource:
         self._keeps_all = divided and self._by_rows
         self._most_numbers = most_numbers
         self._keep: KeptRows | None = None
-        self._read: tuple[MissingChoice, Environments] | None = None
+        self._read: tuple[MissingChoice, Table] | None = None
 
-    def read(self, missing: MissingChoice, progress: ProgressDisplay) -> Environments:
+    def read(self, missing: MissingChoice, progress: ProgressDisplay) -> Table:
         """Read the files, unless they are read already, and return the environments."""
         if self._read is None or self._read[0] != missing:
             if self._scheduler is None:
@@ -199,12 +199,12 @@ class EnvironmentSource:
                     keep=self._keep,
                 )
             found = {label: merged(shards) for label, shards in self._parts.items()}
-            self._read = missing, Environments.of(found, self._targets)
+            self._read = missing, Table.of(found, self._targets)
         return self._read[1]
 
     def unusable(self, missing: MissingChoice, progress: ProgressDisplay) -> list[Unusable]:
         """Return the columns to drop so that a graph can be learned."""
-        return unusable_columns(self.read(missing, progress).together())
+        return unusable_columns(self.read(missing, progress).moments())
 
     @functools.cached_property
     def sample(self) -> EnvironmentSample:
@@ -220,7 +220,7 @@ class EnvironmentSource:
         else:
             rows, moments = (
                 rows_by_label(self._table, self._keep),
-                dict(zip(environments.labels, environments.moments, strict=True)),
+                {part.label: part.moments for part in environments.parts},
             )
             samples = {label: rows_of_moments(moments[label], own) for label, own in rows.items()}
         return EnvironmentSample(environments, tuple(samples[label] for label in environments.labels))

@@ -10,10 +10,10 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from golem.data.checks import require_numbers
-from golem.data.environments import Environments, require_rows
 from golem.data.inputs import numpy_rows, read_data, reader_for
 from golem.data.missing import MissingChoice
 from golem.data.moments import Moments
+from golem.data.table import Table, require_rows
 from golem.data.table_errors import NotNumericError
 from golem.data.table_input import is_mapping, is_table, real_matrix, rows_and_names
 from golem.data.targets import coded_labels
@@ -28,12 +28,12 @@ EnvironmentRows = Mapping[str, Matrix]
 
 def is_interventional(X: Any, environments: Any = None, targets: Targets | None = None) -> bool:
     """Return whether the input of a fit describes environments."""
-    return environments is not None or targets is not None or isinstance(X, Environments)
+    return environments is not None or targets is not None or isinstance(X, Table)
 
 
 def read_environments(
     estimator: BaseEstimator, X: Any, environments: Any = None, targets: Targets | None = None
-) -> Environments:
+) -> Table:
     """Return the environments of a fit; record the columns on the estimator.
 
     Parameters
@@ -46,24 +46,24 @@ def read_environments(
     environments : str or sequence, optional
         The label of each row, or the name of the column of X that has them.
     targets : mapping, optional
-        The columns that each environment changes; see `Environments.of`.
+        The columns that each environment changes; see `Table.of`.
     """
     return read_environments_and_rows(estimator, X, environments, targets)[0]
 
 
 def read_environments_and_rows(
     estimator: BaseEstimator, X: Any, environments: Any = None, targets: Targets | None = None
-) -> tuple[Environments, EnvironmentRows | None]:
+) -> tuple[Table, EnvironmentRows | None]:
     """Return the environments of a fit and the rows of each; None if only the moments of one of them are known."""
     rows: EnvironmentRows | None = None
-    if isinstance(X, Environments):
+    if isinstance(X, Table):
         _require_only(environments, targets)
         found, named = X, True
     else:
         missing: MissingChoice = getattr(estimator, "missing", "error")
         parts, named = split_data(X, environments)
         read = _read_parts(parts, missing)
-        found = Environments.of({label: moments for label, (moments, _) in read.items()}, targets)
+        found = Table.of({label: moments for label, (moments, _) in read.items()}, targets)
         own = {
             label: values[:, positions(found.names, moments.names)]
             for label, (moments, values) in read.items()

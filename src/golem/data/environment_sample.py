@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -11,11 +10,11 @@ from typing import Any, Literal
 import numpy as np
 
 from golem.data.environment_input import Targets, naming_environment, split_data
-from golem.data.environments import Environments
 from golem.data.inputs import reader_for
 from golem.data.missing import MissingChoice
 from golem.data.moments import Moments
 from golem.data.resampling import Sample, read_sample, rows_of_moments, with_columns
+from golem.data.table import Table
 from golem.runtime.types import Matrix
 
 
@@ -25,13 +24,13 @@ class EnvironmentSample:
 
     Parameters
     ----------
-    environments : Environments
+    environments : Table
         The moments of all rows, and the targets.
     samples : tuple of Sample
         The rows or shards of each environment.
     """
 
-    environments: Environments
+    environments: Table
     samples: tuple[Sample, ...]
 
     @property
@@ -47,9 +46,9 @@ class EnvironmentSample:
     @functools.cached_property
     def moments(self) -> Moments:
         """The moments of all rows, with the covariance within environments."""
-        return self.environments.together()
+        return self.environments.moments()
 
-    def draw_with_rows(self, rng: np.random.Generator) -> tuple[Environments, Callable[[], dict[str, Matrix] | None]]:
+    def draw_with_rows(self, rng: np.random.Generator) -> tuple[Table, Callable[[], dict[str, Matrix] | None]]:
         """Return a bootstrap resample of each environment, and a function that returns its rows if there are any."""
         drawn = [sample.draw_with_rows(rng) for sample in self.samples]
 
@@ -59,15 +58,15 @@ class EnvironmentSample:
 
         return self._with(moments for moments, _ in drawn), rows
 
-    def halves(self, pairs: int, rng: np.random.Generator) -> Iterator[Environments]:
+    def halves(self, pairs: int, rng: np.random.Generator) -> Iterator[Table]:
         """Yield random complementary halves of each environment."""
         drawn = [sample.halves(pairs, np.random.default_rng(rng.integers(2**63))) for sample in self.samples]
         for parts in zip(*drawn, strict=True):
             yield self._with(parts)
 
-    def _with(self, parts: Any) -> Environments:
+    def _with(self, parts: Any) -> Table:
         """Return environments with other moments."""
-        return dataclasses.replace(self.environments, moments=tuple(parts))
+        return self.environments.with_moments(parts)
 
 
 def read_environment_sample(
@@ -83,7 +82,7 @@ def read_environment_sample(
     """
     if isinstance(X, EnvironmentSample):
         return X
-    parts = split_data(X, environments)[0] if not isinstance(X, Environments) else dict.fromkeys(X.labels)
+    parts = split_data(X, environments)[0] if not isinstance(X, Table) else dict.fromkeys(X.labels)
     samples: dict[str, Sample] = {}
     for label, part in parts.items():
         with naming_environment(label):
@@ -97,5 +96,5 @@ def read_environment_sample(
             samples[label] = sample
     if names is not None:
         samples = {label: with_columns(sample, names) for label, sample in samples.items()}
-    found = Environments.of({label: sample.moments for label, sample in samples.items()}, targets)
+    found = Table.of({label: sample.moments for label, sample in samples.items()}, targets)
     return EnvironmentSample(found, tuple(samples[label] for label in found.labels))

@@ -13,10 +13,12 @@ from typing import NamedTuple
 
 import numpy as np
 
+from golem.data.inputs import numpy_rows
 from golem.directions.mechanism_tests import Rows, dependence_p_value, mechanism_p_values
 from golem.directions.members import Family
 from golem.graphs.interventional import Intervention
-from golem.runtime.types import Matrix, Vector
+from golem.runtime.types import Indices, Matrix, Vector
+from golem.score.table_score import NodeScore
 
 # With fewer rows and heavy tails, the tests of an environment reject too often.
 _FEWEST_ROWS = 15
@@ -99,6 +101,10 @@ class Experiments:
         Whether the intercepts of a mechanism are equal in all environments that do not target it.
     worth : float
         How many independent rows a row is worth.
+    first : ndarray of shape (d + 1,), optional
+        Node j has the columns first[j], ..., first[j + 1] - 1; by default one column each.
+    untested : frozenset of int
+        Nodes whose mechanism is not tested: categories, whose probabilities are not linear in their parents.
     """
 
     rows: Sequence[Matrix]
@@ -106,6 +112,8 @@ class Experiments:
     intervention: Intervention = "soft"
     shared: bool = False
     worth: float = 1.0
+    first: Indices | None = None
+    untested: frozenset[int] = frozenset()
 
     def sampled(self, most: int) -> Experiments:
         """Return the experiments with at most so many rows per environment, chosen whatever their order is."""
@@ -117,6 +125,8 @@ class Experiments:
         Each is compared with all others that do not target the node. Experiments on other components change nothing.
         """
         without = self._usable(family[0])
+        if family[0] in self.untested:
+            return np.ones(0)
         changing = [
             k
             for k, e in enumerate(without)
@@ -131,12 +141,12 @@ class Experiments:
         """
         j, parents = family
         without, found = self._usable(j), []
-        if not (parents and without):
+        if not (parents and without) or j in self.untested:
             return np.ones(0)
         for e in self._targeting(j):
             if len(self.rows[e]) < _FEWEST_ROWS:
                 continue
-            p = dependence_p_value(self.rows[e][:, [j, *parents]], self.worth)
+            p = dependence_p_value(self._columns(e, j, parents), self.worth)
             found.append(max(p, float(self._compared(family, [e, *without], [0])[0])))
         return np.array(found)
 
@@ -144,8 +154,8 @@ class Experiments:
         """Test whether targets depend on the given parents."""
         cases, p = [], []
         for j, own in enumerate(parents):
-            for e in self._targeting(j) if own else []:
-                rows = self.rows[e][:, [j, *own]]
+            for e in self._targeting(j) if own and j not in self.untested else []:
+                rows = self._columns(e, j, own)
                 cases.append(DependentTarget(e, j, _share_explained(rows)))
                 p.append(dependence_p_value(rows, self.worth))
         wrong = [case for case, one in zip(cases, p, strict=True) if one * len(p) < LEVEL_OF_DEPENDENCE]
@@ -159,9 +169,9 @@ class Experiments:
         observational = [e for e, own in enumerate(self.targets) if not own and len(self.rows[e]) > 1]
         found = []
         for j, own in enumerate(parents):
-            for e in self._targeting(j):
+            for e in self._targeting(j) if j not in self.untested else []:
                 if others := observational or self._usable(j):
-                    rows = Rows.of([self.rows[k][:, [j, *own]] for k in (e, *others)])
+                    rows = Rows.of([self._columns(k, j, own) for k in (e, *others)])
                     slopes, scale = mechanism_p_values(rows, [0], worth=self.worth)[0]
                     both = mechanism_p_values(rows, [0], shared=True, worth=self.worth)[0, 0]
                     found.append(Shift(e, j, True, (both, slopes if own else math.nan, scale)))
@@ -170,9 +180,16 @@ class Experiments:
     def _compared(self, family: Family, environments: Sequence[int], places: Sequence[int]) -> Vector:
         """Return the p-values of no change of a mechanism, for some of the environments against all others."""
         j, parents = family
-        rows = Rows.of([self.rows[e][:, [j, *parents]] for e in environments])
+        rows = Rows.of([self._columns(e, j, parents) for e in environments])
         p = mechanism_p_values(rows, places, self.shared, self.worth)
         return np.asarray(np.minimum(p.min(axis=1) * (2 if parents or self.shared else 1), 1.0))
+
+    def _columns(self, e: int, j: int, parents: Sequence[int]) -> Matrix:
+        """Return the columns of a node and of its parents in one environment."""
+        nodes = [j, *parents]
+        if self.first is not None:
+            nodes = [column for i in nodes for column in range(self.first[i], self.first[i + 1])]
+        return self.rows[e][:, nodes]
 
     def _usable(self, j: int) -> list[int]:
         """Return the environments with rows that do not target a node."""
@@ -181,6 +198,35 @@ class Experiments:
     def _targeting(self, j: int) -> list[int]:
         """Return the environments with rows that target a node."""
         return [e for e, own in enumerate(self.targets) if j in own and len(self.rows[e]) > 1]
+
+
+def experiments_of(score: NodeScore) -> Experiments | None:
+    """Return the experiments of a table with the complete rows of each environment; None if there are none."""
+    if "interventions" not in score.evidence():
+        return None
+    table, coding = score.table, score.table.coding
+    found = [part.read_rows() for part in table.parts]
+    if any(rows is None for rows in found):
+        return None
+    rows = [numpy_rows(own) for own in found if own is not None]
+    if wrong := [own.shape for own in rows if own.ndim != 2 or own.shape[1] != table.d]:
+        raise ValueError(f"The rows must have shape (rows, {table.d}), as their moments do; got {wrong[0]}.")
+    complete = [own[~np.isnan(own).any(axis=1)] for own in rows]
+    # Rows of a bootstrap resample are worth fewer independent ones. After EM, incomplete rows count too.
+    worth = 1.0
+    for part, own, whole in zip(table.parts, complete, rows, strict=True):
+        moments = part.moments
+        known, given = (moments.n, own) if moments.patterns is None else (moments.patterns.counts.sum(), whole)
+        worth = min(worth, float(known) / max(len(given), 1))
+    return Experiments(
+        [coding.expand(own) for own in complete],
+        table.targets,
+        score.intervention,
+        score.intercepts == "shared",
+        worth,
+        coding.first,
+        frozenset(np.flatnonzero(coding.levels).tolist()),
+    )
 
 
 def _sample(rows: Matrix, most: int) -> Matrix:

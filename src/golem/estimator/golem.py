@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-import dataclasses
+import warnings
 from pathlib import Path
 from typing import Any, Literal, Self
 
@@ -12,39 +12,28 @@ from numpy.typing import ArrayLike
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from golem.data.checks import require_learnable, require_rows, warn_of_equal_scales
-from golem.data.coded_sample import read_categories
-from golem.data.dependence import warn_of_dependent_codes, warn_of_dependent_rows
 from golem.data.environment_input import Targets, is_interventional
-from golem.data.environments import Intercepts, Intervention
-from golem.data.inputs import TableEstimator, read_data, read_knowledge
+from golem.data.inputs import TableEstimator, read_data
 from golem.data.knowledge import Knowledge, NamedKnowledge
-from golem.data.levels import warn_of_codes
-from golem.data.missing import MissingChoice, require_choice
+from golem.data.missing import MissingChoice
 from golem.data.moments import Moments
-from golem.data.table_input import is_table
-from golem.estimator.category_fit import fit_categories
-from golem.estimator.category_settings import ScoreChoice, require_numbers, require_score
+from golem.data.table import Intercepts, Intervention
+from golem.data.table_errors import NotNumericError
+from golem.data.table_reading import read_table
 from golem.estimator.conveniences import Conveniences
-from golem.estimator.direction_evidence import RowSource, given_rows, with_directions
-from golem.estimator.environment_fit import require_observational, run_environments
-from golem.estimator.gradient_fit import paper_settings, rounded_edges, run_recipe
-from golem.estimator.learned_graph import MATRICES, GraphMatrices, LearnedGraph
-from golem.estimator.likelihood_of_rows import mean_log_likelihood
+from golem.estimator.fit import Fit, conclude, learn
+from golem.estimator.graph_matrices import MATRICES, GraphMatrices
 from golem.estimator.notebook_display import NotebookDisplay
-from golem.estimator.order_fit import checks_independence, require_imperfect, run_search
-from golem.estimator.settings import checkpoint_path, chosen_solver, edge_penalty, named
+from golem.estimator.settings import Settings, paper_settings
 from golem.gradient.adam import Adam
 from golem.gradient.lbfgs import LBFGS
-from golem.gradient.paper_recipe import NOISE_MODELS, NoiseModel
 from golem.gradient.rounding import CycleRemoval
+from golem.runtime.messages import quoted
 from golem.runtime.option_words import names_remedies
-from golem.runtime.types import Array
 from golem.runtime.user_warnings import warn_user
 from golem.score.acyclicity import Acyclicity
-from golem.score.objective import graph_scores
-from golem.score.regression import Regressions
-from golem.score.solution import Callback, Solution
+from golem.score.score_settings import ScoreChoice
+from golem.score.solution import Callback
 from golem.score.sparsity import Criterion
 from golem.search.solver import Order
 
@@ -166,7 +155,7 @@ class Golem(NotebookDisplay, TableEstimator, GraphMatrices, Conveniences):
         The solve of GOLEM-EV for `init="ev"`.
     moments_ : Moments
         The sufficient statistics of the data; with environments, of all rows, with the covariance within environments.
-    environments_ : Environments or None
+    environments_ : Table or None
         The moments and targets of each environment; None if none were given.
     missing_ : Missing or None
         The missing values and their treatment; None if there were none.
@@ -265,7 +254,7 @@ class Golem(NotebookDisplay, TableEstimator, GraphMatrices, Conveniences):
         environments: Any = None,
         targets: Targets | None = None,
         checkpoint: str | Path | None = None,
-        rows: RowSource = None,
+        rows: Any = None,
     ) -> Self:
         """Learn a graph.
 
@@ -273,7 +262,7 @@ class Golem(NotebookDisplay, TableEstimator, GraphMatrices, Conveniences):
         ----------
         X : array, sparse matrix, tensor, DataFrame (pandas, Polars), PyArrow table or Moments
             Data of shape (n, d), or their moments. Of several environments also a dictionary from labels to tables or
-            Moments, or `Environments`.
+            Moments, or `Table`.
         y : None
             Ignored, for scikit-learn.
         environments : str or sequence of n labels, optional
@@ -285,119 +274,78 @@ class Golem(NotebookDisplay, TableEstimator, GraphMatrices, Conveniences):
             File that keeps the state of a long solve (Adam). If a fit is interrupted, reaches its time limit or is
             killed, the same call continues where it stopped, with the same result as a fit without a break. A file of
             other data or settings is refused. A fit that has ended returns at once.
-        rows : array of shape (r, d) or function, optional
+        rows : array of shape (r, d), dictionary or function, optional
             If X is Moments: the rows, or a sample of them, for directions by the shape of the noise. If X is
-            `Environments`: a dictionary from labels to rows, for directions by interventions. Or a function for them.
+            `Table`: a dictionary from labels to rows, for directions by interventions. Or a function for them.
         """
         self._forget()
-        noise, solver = self.check_settings()
-        file = checkpoint_path(self, solver, checkpoint)
-        if is_interventional(X, environments, targets):
-            return self._conclude(*run_environments(self, solver, X, environments, targets, rows))
-        require_observational(self)
-        coded = read_categories(X, self.missing)
-        if coded is not None:
-            warn_of_codes(X, coded[0].coding)
-            if coded[1] is not None:
-                require_rows(coded[0])
-            warn_of_dependent_codes(*coded)
-            fit_categories(self, coded[0], given_rows(coded[1], rows), solver)
-            return self._warned()
-        own_rows = self._prepare(X, solver, rows)
-        if isinstance(solver, Order):
-            return self._conclude(*run_search(self, solver, noise), given_rows(own_rows, rows))
-        return self._conclude(*run_recipe(self, solver, noise, own_rows, file))
+        settings = self.settings.check()
+        file = settings.checkpoint_path(checkpoint)
+        settings.require_for(is_interventional(X, environments, targets))
+        table = read_table(X, environments=environments, targets=targets, missing=self.missing, rows=rows)
+        return self.adopt(learn(table, settings, file))
 
-    def _prepare(self, X: Any, solver: Order | Adam | LBFGS, more: RowSource = None) -> Array | None:
-        """Read and check the data; return their rows if there are any. `more` are rows of moments."""
-        self.environments_ = None
-        self.moments_, rows = read_data(self, X, incomplete=isinstance(solver, Order))
-        require_numbers(self, more if rows is None else rows, isinstance(X, Moments) or is_table(X))
-        self.missing_ = self.moments_.missing
-        warn_of_codes(X)
-        bounded, checked = isinstance(solver, Order), checks_independence(self, solver)
-        if rows is not None:
-            if bounded:
-                require_rows(self.moments_)
-            warn_of_dependent_rows(self.moments_.names, rows, self.moments_.rows)
-        uses_scale = self.noise == "ev" or not bounded
-        require_learnable(self.moments_, uses_scale=uses_scale, independent=checked, bounded=bounded)
-        if self.noise == "ev":
-            warn_of_equal_scales(self.moments_)
-        self.knowledge_ = read_knowledge(self.knowledge, self.moments_.names)
-        self.edge_penalty_ = edge_penalty(self, solver)
-        return rows
-
-    def _conclude(self, solution: Solution, start: Solution | None, rows: RowSource = None) -> Self:
-        """Set the fitted attributes."""
-        self.solution_, self.start_solution_ = solution, start
-        self.noise_choice_ = solution.noise_choice
-        noise = self.noise if self.environments_ is None else "nv"
-        self.likelihood_ = (
-            NOISE_MODELS[noise].likelihood(self.moments_.n)
-            if self.noise_choice_ is None
-            else self.noise_choice_.likelihood
-        )
-        self.threshold_: float | None = None
-        self._describe(rows)
-        return self._warned(" (in the solve of GOLEM-EV for the start)" if solution is start else "")
-
-    def _warned(self, stage: str = "") -> Self:
-        """Return the model; warn if the solve ended early."""
-        if not self.solution_.status.is_final:
-            warn_user(self.solution_.status.value + stage, ConvergenceWarning)
+    def adopt(self, fit: Fit) -> Self:
+        """Set the fitted attributes; warn if the solve ended early."""
+        table, solution = fit.table, fit.solution
+        self.fit_, self.graph_, self.table_, self.knowledge_ = fit, fit.graph, table, fit.knowledge
+        self.moments_, self.missing_ = table.moments(fit.score.intercepts), table.missing
+        self.solution_, self.start_solution_, self.noise_choice_ = solution, fit.start, solution.noise_choice
+        self.likelihood_, self.edge_penalty_ = fit.score.likelihood, fit.score.sparsity
+        self.threshold_, self.n_iter_ = fit.threshold, max(1, solution.iterations)
+        self.n_features_in_ = table.d
+        if table.is_named:
+            self.feature_names_in_ = np.array(table.names, dtype=object)
+        for name in MATRICES:  # made from an earlier graph
+            self.__dict__.pop(name, None)
+        if not solution.status.is_final:
+            stage = " (in the solve of GOLEM-EV for the start)" if solution is fit.start else ""
+            warn_user(solution.status.value + stage, ConvergenceWarning)
         return self
 
-    def check_settings(self) -> tuple[NoiseModel, Order | Adam | LBFGS]:
-        """Return the noise model and the solver, or raise a ValueError if settings contradict each other.
+    @property
+    def settings(self) -> Settings:
+        """The parameters, as the functions that learn a graph take them."""
+        return Settings(**self.get_params(deep=False))
+
+    def check_settings(self) -> None:
+        """Raise a ValueError if settings contradict each other.
 
         `fit` calls this first. Call it before reading large files to see errors early.
         """
-        noise, solver = named(NOISE_MODELS, self.noise, "noise"), chosen_solver(self)
-        edge_penalty(self, solver)
-        require_score(self, solver)
-        require_choice(self.missing)
-        return noise, solver
+        self.settings.check()
 
     def score(self, X: Any, y: None = None) -> float:
         """Return the mean Gaussian log-likelihood per row of X; higher is better."""
         check_is_fitted(self, "graph_")
-        return mean_log_likelihood(self, X)
+        if self.score_ != "gaussian":
+            raise ValueError(
+                "score(X) is a Gaussian log-likelihood, and is not available for a model with categories. "
+                "solution_.terms['score'] has the score of the fit."
+            )
+        sem = self.sem_  # an error if there is none
+        moments = (X if isinstance(X, Moments) else self._moments_of(X)).reordered(sem.names)
+        return sem.log_likelihood(moments) / moments.n
+
+    def _moments_of(self, X: Any) -> Moments:
+        """Return the moments of other rows of the same columns."""
+        try:
+            return read_data(self, X, reset=False)[0]
+        except NotNumericError as error:
+            labels = [name for name in error.columns if name not in self.table_.names]
+            if not labels:
+                raise
+            raise ValueError(
+                f"score(X) takes only the columns of the graph. Leave out the column of labels: {quoted(labels)}."
+            ) from None
 
     def with_threshold(self, threshold: float | Literal["lr"]) -> Golem:
         """Return a copy of this fitted model with another threshold (Adam, L-BFGS)."""
         check_is_fitted(self, "solution_")
-        model = copy.copy(self)
+        model, fit = copy.copy(self), self.fit_
         model.set_params(threshold=threshold)
-        model.check_settings()
-        for name in (*MATRICES, "selection_"):  # made from the earlier threshold, or chosen with it
-            model.__dict__.pop(name, None)
-        model._describe()
-        return model
-
-    def _describe(self, rows: RowSource = None) -> None:
-        """Set the attributes that follow from the solution and, for directions by noise shape, from rows."""
-        fit = rounded_edges(self)
-        self.n_iter_ = max(1, self.solution_.iterations)
-        self.graph_ = LearnedGraph(fit.causes, fit.children, self.moments_.d, fit.weights, fit.residual_variances)
-        try:
-            reversible = self.graph_.find_reversible()
-        except ValueError:
-            return  # a cycle (cycles="none"): there is no equivalence class and no model
-        self.graph_ = dataclasses.replace(self.graph_, reversible=reversible)
-        self._explain(fit, rows)
-
-    def _explain(self, fit: Regressions, rows: RowSource) -> None:
-        """Judge the directions of the edges, and score the graph."""
-        require_imperfect(self.moments_, fit)
-        self._show(with_directions(self, fit, rows))
-        if self.environments_ is None:
-            scores = graph_scores(self.graph_.weights, self.graph_.residual_variances, self.moments_.n)
-            self.solution_ = dataclasses.replace(self.solution_, graph_scores=scores)
-
-    def _show(self, graph: LearnedGraph) -> None:
-        """Set the graph, which can be another member of the equivalence class than the one that was found."""
-        if graph.weights is not self.graph_.weights:
-            raw = Regressions(graph.children, graph.causes, graph.weights, graph.residual_variances)
-            self.solution_ = dataclasses.replace(self.solution_, raw=raw)
-        self.graph_ = graph
+        model.__dict__.pop("selection_", None)  # chosen with the earlier threshold
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)  # the fit has given it
+            settings = model.settings.check()
+            return model.adopt(conclude(fit.score, settings, fit.knowledge, fit.solution, fit.start))

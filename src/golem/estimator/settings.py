@@ -1,27 +1,32 @@
-"""Check the parameters of an estimator and turn words such as "order" into objects."""
+"""The settings of a fit: checks of each parameter and of all together, and the objects that words stand for."""
 
 from __future__ import annotations
 
 import dataclasses
+import functools
 import reprlib
+from dataclasses import dataclass
 from numbers import Real
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from golem.data.inputs import require_shape
+from golem.data.missing import require_choice
+from golem.data.table import INTERCEPTS, INTERVENTIONS
 from golem.gradient.adam import Adam
 from golem.gradient.lbfgs import LBFGS
+from golem.gradient.paper_recipe import NOISE_MODELS, NoiseModel
 from golem.runtime.devices import Placement, gpu_is_there
 from golem.runtime.messages import shown
 from golem.runtime.types import Matrix
 from golem.score.acyclicity import Acyclicity, Expm, LogDet, Polynomial
+from golem.score.objective import PAPER_PENALTIES
+from golem.score.score_settings import DISCRETE, SCORES, ScoreSettings
 from golem.score.sparsity import L0
+from golem.score.table_score import NodeScore
 from golem.search.solver import Order
-
-if TYPE_CHECKING:
-    from golem.estimator.golem import Golem
 
 # `NOISE_MODELS` of `golem.gradient.paper_recipe` has the words for noise models.
 SOLVERS: dict[str, Order | Adam | LBFGS] = {"order": Order(), "adam": Adam(), "lbfgs": LBFGS()}
@@ -39,94 +44,293 @@ OF_GRADIENTS = ("lambda_dag", "threshold", "acyclicity", "cycles", "max_iter")
 GPU_FROM = {"order": 1000, "adam": 200}
 
 
-def chosen_solver(model: Golem) -> Order | Adam | LBFGS:
-    """Return the solver with the settings of the estimator; raise a ValueError for settings that do not fit."""
-    solver: Order | Adam | LBFGS = (
-        named(SOLVERS, model.solver, "solver") if isinstance(model.solver, str) else model.solver
-    )
-    _require_valid_values(model)
-    _require_useful(model, solver)
-    _require_usable_device(model, solver)
-    settings = {name: plain_number(getattr(model, name)) for name in ("max_iter", "time_limit", "effort")}
-    return dataclasses.replace(solver, **{name: value for name, value in settings.items() if value is not None})
+@dataclass(frozen=True, eq=False)
+class Settings:
+    """The parameters of `golem.Golem`, which describes them."""
 
+    noise: Any
+    solver: Any
+    lambda_sparsity: Any
+    lambda_dag: Any
+    effort: Any
+    threshold: Any
+    max_iter: Any
+    init: Any
+    acyclicity: Any
+    cycles: Any
+    knowledge: Any
+    missing: Any
+    shape: Any
+    intervention: Any
+    intercepts: Any
+    score_function: Any
+    random_state: Any
+    device: Any
+    dtype: Any
+    time_limit: Any
+    callback: Any
 
-def _require_valid_values(model: Golem) -> None:
-    """Check each parameter on its own."""
-    for name, kind, example in (
-        ("solver", Order | Adam | LBFGS, "Adam()"),
-        ("acyclicity", Acyclicity | None, "Expm()"),
-    ):
-        if not isinstance(value := getattr(model, name), str) and not isinstance(value, kind):
-            raise ValueError(f"{name} must be a name or an object such as {example}; got {reprlib.repr(value)}.")
-    for name in ("max_iter", "time_limit"):
-        value = plain_number(getattr(model, name))
-        is_number = isinstance(value, Real)
-        if value is not None and not (is_number and (0 < value < 2**63 or value == np.inf)):
-            raise ValueError(f"{name} must be a positive number; got {reprlib.repr(value)}.")
-    if isinstance(model.threshold, str) and model.threshold != "lr":
-        raise ValueError(f"threshold={model.threshold!r} is neither a number nor 'lr' (likelihood ratio).")
-    for name in ("lambda_sparsity", "lambda_dag", "threshold"):
-        value = plain_number(getattr(model, name))
-        is_word, is_number = isinstance(value, str) and name != "lambda_dag", isinstance(value, Real)
-        if not (value is None or is_word or (is_number and 0 <= value < 2**1000)):  # larger ones are not floats
-            raise ValueError(f"{name} must be a finite number of at least 0; got {reprlib.repr(value)}.")
-    try:
-        np.random.default_rng(model.random_state)
-    except (TypeError, ValueError):
-        raise ValueError(
-            f"random_state must be a whole number of at least 0, a Generator or None; got {model.random_state!r}."
-        ) from None
-    for name, choices in _CHOICES.items():
-        if getattr(model, name) not in choices:
-            raise ValueError(f"{name} must be one of {', '.join(map(repr, choices))}; got {getattr(model, name)!r}.")
+    def check(self) -> Settings:
+        """Raise a ValueError if settings contradict each other, whatever the table is; return the settings."""
+        named(NOISE_MODELS, self.noise, "noise")
+        self.chosen_solver  # noqa: B018 - it checks the settings of the solver
+        self.edge_penalty  # noqa: B018
+        if self.score_function not in SCORES:
+            choices = ", ".join(map(repr, SCORES))
+            raise ValueError(f"score_function must be one of {choices}; got {self.score_function!r}.")
+        if self.score_function not in ("auto", "gaussian"):
+            self._require_categories_allowed(self.score_function)
+        require_choice(self.missing)
+        return self
 
+    def require_for(self, environments: bool) -> None:
+        """Raise a ValueError for settings that have no meaning with, or without, environments."""
+        if environments:
+            self._require_environments_allowed()
+            return
+        for name, default in (("intervention", "soft"), ("intercepts", "separate")):
+            if (value := getattr(self, name)) != default:
+                raise ValueError(
+                    f"{name}={value!r} needs environments=... and targets=... Add both, or remove {name}=..."
+                )
 
-def _require_useful(model: Golem, solver: Order | Adam | LBFGS) -> None:
-    """Check that the solver uses all parameters that are set."""
-    if model.threshold == "lr" and model.cycles == "none":
-        raise ValueError("threshold='lr' needs an acyclic graph. Leave out cycles='none'.")
-    if isinstance(solver, Order):
-        remedy = "solver='order' does not use it. Leave it out, or, for a table of numbers, use solver='lbfgs'"
-        useless = dict.fromkeys((name for name in OF_GRADIENTS if name != "max_iter"), remedy)
-        bounds = "time_limit=..." if model.noise == "ev" else "effort=... or time_limit=..."
-        useless["max_iter"] = f"solver='order' does not count iterations. Use {bounds} instead"
-        if model.noise == "ev":
-            useless["effort"] = "with noise='ev' the order is found in one pass. Leave it out"
-    else:
-        useless = {"effort": "it needs solver='order'. Leave it out"}
-        if isinstance(model.lambda_sparsity, str):
-            useless["lambda_sparsity"] = "a criterion needs solver='order'. Use a number"
-    for name, remedy in useless.items():
-        if getattr(model, name) is not None:
-            raise ValueError(f"{name}={shown(getattr(model, name))} cannot be used here: {remedy}.")
+    def require_score(self, score: NodeScore) -> None:
+        """Raise a ValueError for settings that have no meaning with the score of a table."""
+        if score.name != "gaussian":
+            missing = score.table.missing
+            self._require_categories_allowed(score.name, missing is None or not missing.cells)
 
-
-def _require_usable_device(model: Golem, solver: Order | Adam | LBFGS) -> None:
-    """Check that the solver can work on the device and with the numbers that are set."""
-    if model.device != "auto":
-        Placement(model.device)  # raises for a device that does not exist
-    on_device = isinstance(solver, Adam) or (isinstance(solver, Order) and model.noise == "ev")
-    if (model.device not in ("cpu", "auto") or model.dtype != "float64") and not on_device:
-        name = "dtype" if model.device in ("cpu", "auto") else "device"
-        raise ValueError(
-            f"{name}={shown(getattr(model, name))} needs a table of numbers and solver='adam', or solver='order' with "
-            "noise='ev'. Other solvers run on the CPU in float64."
+    @functools.cached_property
+    def chosen_solver(self) -> Order | Adam | LBFGS:
+        """The solver with these settings; raise a ValueError for settings that do not fit."""
+        solver: Order | Adam | LBFGS = (
+            named(SOLVERS, self.solver, "solver") if isinstance(self.solver, str) else self.solver
         )
-    if isinstance(solver, Adam) and solver.accelerate:
-        if not model.device.startswith("cuda"):
-            raise ValueError(f"accelerate=True needs device='cuda'; got device={model.device!r}.")
-        if model.dtype != "float64":
-            raise ValueError(f"accelerate=True needs dtype='float64'; got dtype={model.dtype!r}.")
+        self._require_valid_values()
+        self._require_useful(solver)
+        self._require_usable_device(solver)
+        settings = {name: plain_number(getattr(self, name)) for name in ("max_iter", "time_limit", "effort")}
+        return dataclasses.replace(solver, **{name: value for name, value in settings.items() if value is not None})
+
+    @property
+    def counts_edges(self) -> bool:
+        """Whether the solver counts edges, and so gives a graph without rounding."""
+        return is_counted(self)
+
+    @functools.cached_property
+    def edge_penalty(self) -> L0:
+        """The penalty per edge of the order solver; for other solvers the default, for comparison."""
+        counted = self.counts_edges and self.lambda_sparsity is not None
+        return L0(plain_number(self.lambda_sparsity)) if counted else L0()
+
+    @property
+    def uses_shape(self) -> bool:
+        """Whether directions by the shape of the noise are allowed.
+
+        With noise="ev" the assumption of equal variances decides the directions, and the graphs of Adam and L-BFGS are
+        those of the paper.
+        """
+        return self.shape == "auto" and self.counts_edges and self.noise != "ev"
+
+    @property
+    def score_settings(self) -> ScoreSettings:
+        """The settings of the score."""
+        return ScoreSettings(
+            self.score_function, self.noise, self.edge_penalty, self.intervention, self.intercepts, self.missing
+        )
+
+    @property
+    def noise_model(self) -> NoiseModel:
+        """The likelihood of the gradient solvers, with the user's penalties in place of the paper's."""
+        penalties = {name: plain_number(getattr(self, name)) for name in ("lambda_sparsity", "lambda_dag")}
+        given = {name: value for name, value in penalties.items() if value is not None}
+        return dataclasses.replace(NOISE_MODELS[self.noise], **given)
+
+    def factors_covariance(self, n: int, d: int) -> bool:
+        """Return whether the search factors the whole covariance, and so finds columns that depend on others."""
+        whole = self.noise == "ev" and self.init is None and self.dtype == "float64"
+        return whole and self.counts_edges and n > d
+
+    def placement(self, d: int) -> Placement:
+        """Return the device; "auto" is a GPU if it is faster."""
+        solver = self.chosen_solver
+        name = "adam" if isinstance(solver, Adam) else "order" if isinstance(solver, Order) else "lbfgs"
+        if self.device != "auto":
+            return Placement(self.device, self.dtype)
+        usable = name == "adam" or (name == "order" and self.noise == "ev")
+        faster = usable and d >= GPU_FROM[name] and gpu_is_there()
+        return Placement("cuda" if faster else "cpu", self.dtype)
+
+    def start_matrix(self, d: int) -> Matrix | None:
+        """Return the weights that a gradient solver starts from, or None if GOLEM-EV provides them."""
+        init = ("zeros" if self.noise == "ev" else "ev") if self.init is None else self.init
+        if isinstance(init, str):
+            if init not in STARTS:
+                raise ValueError(f"init must be one of {', '.join(STARTS)} or a (d, d) array; got {init!r}.")
+            return None if init == "ev" else np.zeros((d, d))
+        start = np.array(init, dtype=float)
+        require_shape(start, d, "the start matrix")
+        if not np.isfinite(start).all():
+            raise ValueError("The start matrix has NaN or infinite entries.")
+        if np.diagonal(start).any():
+            raise ValueError("The start matrix has nonzero diagonal entries. Set them to zero.")
+        if np.linalg.slogdet(np.eye(d) - start)[0] == 0:
+            raise ValueError(
+                "The score is infinite at the start matrix, because I - B is singular. Choose another start."
+            )
+        return start
+
+    def checkpoint_path(self, checkpoint: str | Path | None) -> Path | None:
+        """Return the path of a checkpoint; raise a ValueError if the solver cannot continue from one."""
+        if checkpoint is None:
+            return None
+        solver = self.chosen_solver
+        if not isinstance(solver, Adam):
+            name = "lbfgs" if isinstance(solver, LBFGS) else "order"
+            raise ValueError(
+                f"A checkpoint needs a table of numbers and solver='adam'; solver='{name}' cannot continue a solve "
+                "that was stopped."
+            )
+        if solver.batch_size is not None and isinstance(self.random_state, np.random.Generator):
+            raise ValueError("A checkpoint of minibatches needs a whole number as random_state, not a Generator.")
+        return Path(checkpoint)
+
+    def _require_valid_values(self) -> None:
+        """Check each parameter on its own."""
+        for name, kind, example in (
+            ("solver", Order | Adam | LBFGS, "Adam()"),
+            ("acyclicity", Acyclicity | None, "Expm()"),
+        ):
+            if not isinstance(value := getattr(self, name), str) and not isinstance(value, kind):
+                raise ValueError(f"{name} must be a name or an object such as {example}; got {reprlib.repr(value)}.")
+        for name in ("max_iter", "time_limit"):
+            value = plain_number(getattr(self, name))
+            is_number = isinstance(value, Real)
+            if value is not None and not (is_number and (0 < value < 2**63 or value == np.inf)):
+                raise ValueError(f"{name} must be a positive number; got {reprlib.repr(value)}.")
+        if isinstance(self.threshold, str) and self.threshold != "lr":
+            raise ValueError(f"threshold={self.threshold!r} is neither a number nor 'lr' (likelihood ratio).")
+        for name in ("lambda_sparsity", "lambda_dag", "threshold"):
+            value = plain_number(getattr(self, name))
+            is_word, is_number = isinstance(value, str) and name != "lambda_dag", isinstance(value, Real)
+            if not (value is None or is_word or (is_number and 0 <= value < 2**1000)):  # larger ones are not floats
+                raise ValueError(f"{name} must be a finite number of at least 0; got {reprlib.repr(value)}.")
+        try:
+            np.random.default_rng(self.random_state)
+        except (TypeError, ValueError):
+            raise ValueError(
+                f"random_state must be a whole number of at least 0, a Generator or None; got {self.random_state!r}."
+            ) from None
+        for name, choices in _CHOICES.items():
+            if getattr(self, name) not in choices:
+                raise ValueError(f"{name} must be one of {', '.join(map(repr, choices))}; got {getattr(self, name)!r}.")
+
+    def _require_useful(self, solver: Order | Adam | LBFGS) -> None:
+        """Check that the solver uses all parameters that are set."""
+        if self.threshold == "lr" and self.cycles == "none":
+            raise ValueError("threshold='lr' needs an acyclic graph. Leave out cycles='none'.")
+        if isinstance(solver, Order):
+            remedy = "solver='order' does not use it. Leave it out, or, for a table of numbers, use solver='lbfgs'"
+            useless = dict.fromkeys((name for name in OF_GRADIENTS if name != "max_iter"), remedy)
+            bounds = "time_limit=..." if self.noise == "ev" else "effort=... or time_limit=..."
+            useless["max_iter"] = f"solver='order' does not count iterations. Use {bounds} instead"
+            if self.noise == "ev":
+                useless["effort"] = "with noise='ev' the order is found in one pass. Leave it out"
+        else:
+            useless = {"effort": "it needs solver='order'. Leave it out"}
+            if isinstance(self.lambda_sparsity, str):
+                useless["lambda_sparsity"] = "a criterion needs solver='order'. Use a number"
+        for name, remedy in useless.items():
+            if getattr(self, name) is not None:
+                raise ValueError(f"{name}={shown(getattr(self, name))} cannot be used here: {remedy}.")
+
+    def _require_usable_device(self, solver: Order | Adam | LBFGS) -> None:
+        """Check that the solver can work on the device and with the numbers that are set."""
+        if self.device != "auto":
+            Placement(self.device)  # raises for a device that does not exist
+        on_device = isinstance(solver, Adam) or (isinstance(solver, Order) and self.noise == "ev")
+        if (self.device not in ("cpu", "auto") or self.dtype != "float64") and not on_device:
+            name = "dtype" if self.device in ("cpu", "auto") else "device"
+            raise ValueError(
+                f"{name}={shown(getattr(self, name))} needs a table of numbers and solver='adam', or solver='order' "
+                "with noise='ev'. Other solvers run on the CPU in float64."
+            )
+        if isinstance(solver, Adam) and solver.accelerate:
+            if not self.device.startswith("cuda"):
+                raise ValueError(f"accelerate=True needs device='cuda'; got device={self.device!r}.")
+            if self.dtype != "float64":
+                raise ValueError(f"accelerate=True needs dtype='float64'; got dtype={self.dtype!r}.")
+
+    def _require_categories_allowed(self, score: str, is_complete: bool = True) -> None:
+        """Raise a ValueError for settings that this score gives no meaning; `is_complete`: no values are missing."""
+        about = f"the score {score!r} of a table with categories"
+        refused = {}
+        useless = self._only_for_numbers()
+        without = f" without {', '.join(useless)}" if useless else ""
+        if not self.counts_edges and self.cycles == "paper":
+            raise ValueError(
+                "The paper's recipe (Golem.paper) needs a table of numbers, and the score "
+                f"{score!r} is for tables with categories. Use Golem()."
+            )
+        if not self.counts_edges:
+            refused["solver"] = f"needs solver='order'{without}"
+        if self.noise == "ev":
+            refused["noise"] = f"has no equal noise variances. Use noise='auto'{without}"
+        if isinstance(self.init, str):
+            refused["init"] = "starts from an order or a graph"
+        if score in DISCRETE and self.missing == "em" and not is_complete:
+            refused["missing"] = "counts complete rows. Use missing='drop', or score_function='mixed'"
+        for name, reason in refused.items():
+            raise ValueError(f"{name}={shown(getattr(self, name))} cannot be used here: {about} {reason}.")
+
+    def _only_for_numbers(self) -> list[str]:
+        """Return the settings that only solvers of tables of numbers use, so that one message names all of them."""
+        unset = {"device": ("cpu", "auto"), "dtype": ("float64",)}
+        given = {name: getattr(self, name) for name in (*OF_GRADIENTS, *unset)}
+        set_ones = {name: value for name, value in given.items() if value not in (None, *unset.get(name, ()))}
+        return [f"{name}={shown(value)}" for name, value in set_ones.items()]
+
+    def _require_environments_allowed(self) -> None:
+        """Raise a ValueError for settings that have no meaning with environments."""
+        for name, choices in (("intervention", INTERVENTIONS), ("intercepts", INTERCEPTS)):
+            if getattr(self, name) not in choices:
+                raise ValueError(f"{name} must be one of {choices}; got {getattr(self, name)!r}.")
+        if not self.counts_edges:
+            raise ValueError(
+                f"Environments need solver='order'; got solver={self.solver!r}, which supports only one environment."
+            )
+        if self.noise == "ev":
+            raise ValueError(
+                "noise='ev' cannot be used with environments: an intervention changes the noise variance of its "
+                "targets. Use noise='nv', which gives each variable its own."
+            )
+        if self.score_function in DISCRETE:
+            raise ValueError(
+                f"score_function={self.score_function!r} cannot be used with environments. Use score_function='auto'."
+            )
+        if isinstance(self.init, str):
+            raise ValueError(f"init={self.init!r} does not fit environments. Use an order or a graph.")
 
 
-def edge_penalty(model: Golem, solver: Order | Adam | LBFGS) -> L0:
-    """Return the penalty per edge of the order solver; for other solvers the default, for comparison."""
-    counted = isinstance(solver, Order) and model.lambda_sparsity is not None
-    return L0(plain_number(model.lambda_sparsity)) if counted else L0()
+def paper_settings(noise: str, accelerate: bool, own_solver: bool) -> dict[str, Any]:
+    """Return the parameters of the paper's recipe (appendix F); `own_solver`: whether the caller sets a solver."""
+    if noise not in PAPER_PENALTIES:
+        raise ValueError(f"noise must be 'ev' or 'nv' in the paper's recipe; got {noise!r}.")
+    if accelerate and own_solver:
+        raise ValueError("Set accelerate in the solver: solver=Adam(accelerate=True).")
+    return {
+        "noise": noise,
+        "solver": Adam(accelerate=True) if accelerate else "adam",
+        "lambda_sparsity": NOISE_MODELS[noise].lambda_sparsity,
+        "lambda_dag": NOISE_MODELS[noise].lambda_dag,
+        "threshold": PAPER_THRESHOLD,
+        "init": "ev" if noise == "nv" else "zeros",
+        "acyclicity": "expm",
+        "cycles": "paper",
+    }
 
 
-def is_counted(model: Golem) -> bool:
+def is_counted(model: Any) -> bool:
     """Return whether the solver counts edges."""
     return model.solver == "order" or isinstance(model.solver, Order)
 
@@ -134,49 +338,6 @@ def is_counted(model: Golem) -> bool:
 def plain_number(value: Any) -> Any:
     """Return a NumPy number as a Python number, because products of the latter do not overflow."""
     return value.item() if isinstance(value, np.generic) else value
-
-
-def start_matrix(model: Golem, d: int) -> Matrix | None:
-    """Return the weights to start from, or None if GOLEM-EV provides them."""
-    init = ("zeros" if model.noise == "ev" else "ev") if model.init is None else model.init
-    if isinstance(init, str):
-        if init not in STARTS:
-            raise ValueError(f"init must be one of {', '.join(STARTS)} or a (d, d) array; got {init!r}.")
-        return None if init == "ev" else np.zeros((d, d))
-    start = np.array(init, dtype=float)
-    require_shape(start, d, "the start matrix")
-    if not np.isfinite(start).all():
-        raise ValueError("The start matrix has NaN or infinite entries.")
-    if np.diagonal(start).any():
-        raise ValueError("The start matrix has nonzero diagonal entries. Set them to zero.")
-    if np.linalg.slogdet(np.eye(d) - start)[0] == 0:
-        raise ValueError("The score is infinite at the start matrix, because I - B is singular. Choose another start.")
-    return start
-
-
-def checkpoint_path(model: Golem, solver: Order | Adam | LBFGS, checkpoint: str | Path | None) -> Path | None:
-    """Return the path of a checkpoint; raise a ValueError if the solver cannot continue from one."""
-    if checkpoint is None:
-        return None
-    if not isinstance(solver, Adam):
-        name = "lbfgs" if isinstance(solver, LBFGS) else "order"
-        raise ValueError(
-            f"A checkpoint needs a table of numbers and solver='adam'; solver='{name}' cannot continue a solve that "
-            "was stopped."
-        )
-    if solver.batch_size is not None and isinstance(model.random_state, np.random.Generator):
-        raise ValueError("A checkpoint of minibatches needs a whole number as random_state, not a Generator.")
-    return Path(checkpoint)
-
-
-def placement_for(model: Golem, solver: Order | Adam | LBFGS, d: int) -> Placement:
-    """Return the device; "auto" is a GPU if it is faster."""
-    name = "adam" if isinstance(solver, Adam) else "order" if isinstance(solver, Order) else "lbfgs"
-    if model.device != "auto":
-        return Placement(model.device, model.dtype)
-    usable = name == "adam" or (name == "order" and model.noise == "ev")
-    faster = usable and d >= GPU_FROM[name] and gpu_is_there()
-    return Placement("cuda" if faster else "cpu", model.dtype)
 
 
 def named(table: dict[str, Any], name: str, parameter: str) -> Any:

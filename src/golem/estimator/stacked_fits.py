@@ -11,15 +11,15 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from golem.data.moments import Moments
-from golem.estimator.environment_fit import require_observational
+from golem.data.knowledge import Knowledge
+from golem.data.table_reading import read_table
+from golem.estimator.fit import conclude, prepare
 from golem.estimator.golem import Golem
-from golem.estimator.gradient_fit import penalized, recipe_of
-from golem.estimator.settings import checkpoint_path, start_matrix
+from golem.estimator.gradient_fit import recipe_of
 from golem.gradient.adam import Adam
-from golem.gradient.paper_recipe import NOISE_MODELS
 from golem.runtime.types import Matrix
 from golem.runtime.user_warnings import warn_user
+from golem.score.table_score import NodeScore
 
 
 def fit_stacked(
@@ -58,36 +58,37 @@ def fit_stacked(
         raise ValueError(f"There must be one start per table; got {len(starts)} starts for {len(models)} tables.")
     if not models:
         return []
-    _, solver = model.check_settings()
+    settings = model.settings.check()
+    solver = settings.chosen_solver
     if not isinstance(solver, Adam) or solver.batch_size is not None:
         raise ValueError("A batch needs solver='adam' without minibatches. Fit other models one by one.")
-    require_observational(model)
-    file = checkpoint_path(model, solver, checkpoint)
-    moments: list[Moments] = []
-    for number, (one, table) in enumerate(zip(models, tables, strict=True)):
+    settings.require_for(environments=False)
+    file = settings.checkpoint_path(checkpoint)
+    prepared: list[tuple[NodeScore, Knowledge]] = []
+    for number, table in enumerate(tables):
         with _warning_of(number):
-            one._prepare(table, solver)
-        moments.append(one.moments_)
+            prepared.append(prepare(read_table(table, missing=model.missing), settings))
+    moments = [score.table.moments() for score, _ in prepared]
     sizes = sorted({m.d for m in moments})
     if len(sizes) > 1:
         raise ValueError(f"The tables of a batch must have the same number of columns; got {sizes}.")
     # Knowledge by name gives different masks if the columns have different orders.
-    masks = [(one.knowledge_.forbidden, one.knowledge_.required) for one in models]
+    masks = [(known.forbidden, known.required) for _, known in prepared]
     if not all(np.array_equal(mask, masks[0]) for mask in masks[1:]):
         raise ValueError("Knowledge by name needs the same order of columns in all tables of a batch. Reorder them.")
     rows = sorted({m.n for m in moments})
     if model.noise == "auto" and len(rows) > 1:
         raise ValueError(f"With noise='auto' the tables of a batch must have the same number of rows; got {rows}.")
     d, stack = sizes[0], np.stack([m.covariance for m in moments])
-    init = start_matrix(model, d) if starts is None else np.stack(starts)
+    init = settings.start_matrix(d) if starts is None else np.stack(starts)
     init = None if init is None else np.broadcast_to(init, stack.shape)
-    recipe = recipe_of(models[0], solver, d, len(models))
-    noise = penalized(model, NOISE_MODELS[model.noise])
-    solution, start = recipe.run(stack, moments[0].n, noise, model.noise, init, checkpoint=file)
+    recipe = recipe_of(settings, prepared[0][1], d, len(models))
+    solution, start = recipe.run(stack, moments[0].n, settings.noise_model, model.noise, init, checkpoint=file)
     first = [None] * len(models) if start is None else start.split()
-    for number, (one, *parts) in enumerate(zip(models, solution.split(), first, strict=True)):
+    ends = zip(models, prepared, solution.split(), first, strict=True)
+    for number, (one, (score, knowledge), found, before) in enumerate(ends):
         with _warning_of(number):
-            one._conclude(*parts)
+            one.adopt(conclude(score, settings, knowledge, found, before))
     return models
 
 

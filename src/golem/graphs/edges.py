@@ -42,6 +42,10 @@ class Edges:
     def __len__(self) -> int:
         return len(self.causes)
 
+    def pairs(self) -> list[tuple[int, int]]:
+        """Return the edges as pairs of cause and child."""
+        return list(zip(self.causes.tolist(), self.children.tolist(), strict=True))
+
     def matrix(self, values: NDArray[Any] | bool = True) -> NDArray[Any]:
         """Return a (d, d) matrix with the values of the edges, or True, at [cause, child], and zero elsewhere."""
         values = np.asarray(values)

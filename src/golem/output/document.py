@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -15,9 +16,10 @@ from golem.assessment.diagnostics.edges import listed_drop_losses
 from golem.assessment.next_experiment import next_experiment
 from golem.assessment.selection import Selection
 from golem.data.missing import Missing
+from golem.data.table import Table
 from golem.data.table_summary import TableSummary
+from golem.directions.learned_graph import LearnedGraph
 from golem.estimator.golem import Golem
-from golem.estimator.learned_graph import LearnedGraph, has_categories
 from golem.estimator.settings import is_counted
 from golem.gradient.paper_recipe import NOISE_MODELS
 from golem.graphs.graph_document import (
@@ -35,20 +37,15 @@ from golem.graphs.graph_document import (
     VariableRecord,
     sparse,
 )
-from golem.output.environment_document import (
-    FREE_NOISE,
-    column_variances,
-    data_fingerprint,
-    environment_records,
-    weight_errors,
-)
+from golem.output.environment_document import environment_records
 from golem.output.settings_document import plain, settings, versions
 from golem.runtime.messages import quoted
-from golem.runtime.types import BoolVector
+from golem.runtime.types import Vector
 from golem.runtime.version import __version__
-from golem.score.objective import graph_bic
 from golem.score.regression import Regressions, weighted_edges
+from golem.score.score_settings import ScoreSettings
 from golem.score.solution import Status, TracePoint
+from golem.score.table_score import NodeScore, score_of
 
 # Points of the trace in graph.json.
 _MOST_POINTS = 200
@@ -162,18 +159,16 @@ def list_edges(model: Golem, bootstrap: Bootstrap | None = None) -> list[Edge]:
             f"The bootstrap has the columns {quoted(bootstrap.names)}, but the model has {quoted(names)}. Run "
             "golem.bootstrap(model, data) with the fitted model."
         )
-    graph, scale = _graph(model), np.sqrt(column_variances(model))
-    unknown = np.zeros(len(graph), dtype=bool)
-    undecided = unknown if graph.undecided is None else graph.undecided
-    by_variance = unknown if graph.by_variance is None else graph.by_variance
+    graph, score = _graph(model), model_score(model)
+    scale = np.sqrt(score.regression.variances())
     # A cyclic graph has no model, and a baseline has no penalty per edge.
     losses = np.full(len(graph), np.nan) if graph.reversible is None else listed_drop_losses(model)
     standardized = graph.weights * scale[graph.causes] / scale[graph.children]
-    errors = weight_errors(model, graph)
+    errors = _weight_errors(score, graph)
     by_ends = {(one.source, one.target): one for one in getattr(model, "edges_", ())}
     records = [by_ends.get((names[i], names[j])) for i, j in zip(graph.causes, graph.children, strict=True)]
     strengths = np.array([None if one is None else one.edge_strength for one in records], dtype=float)
-    sizes = strengths if has_categories(model) else np.abs(standardized)
+    sizes = np.where(np.isnan(strengths), np.abs(standardized), strengths)
     found = []
     for k in np.lexsort((graph.children, graph.causes, -sizes)).tolist():
         i, j, record = int(graph.causes[k]), int(graph.children[k]), records[k]
@@ -183,8 +178,8 @@ def list_edges(model: Golem, bootstrap: Bootstrap | None = None) -> list[Edge]:
             weight=_number(graph.weights[k]),
             standardized_weight=_number(standardized[k]),
             standard_error=_number(errors[k]),
-            undecided=bool(undecided[k]),
-            by_variance=bool(by_variance[k]),
+            undecided=record is not None and record.direction_from == "none",
+            by_variance=record is not None and record.direction_from == "variances",
             drop_loss=_number(losses[k]),
             direction_from=None if record is None else record.direction_from,
             direction_strength=None if record is None else record.strength,
@@ -203,6 +198,21 @@ def _graph(model: Golem) -> LearnedGraph:
     return LearnedGraph(fit.causes, fit.children, model.moments_.d, fit.weights, fit.residual_variances)
 
 
+def model_score(model: Golem) -> NodeScore:
+    """Return the score of a model; that of a baseline is Gaussian."""
+    if hasattr(model, "fit_"):
+        return model.fit_.score
+    return score_of(Table.single(model.moments_), ScoreSettings(noise="nv"))
+
+
+def _weight_errors(score: NodeScore, graph: LearnedGraph) -> Vector:
+    """Return the standard errors of the weights; NaN if there is no weight, or if it is not that of least squares."""
+    fit = score.refit(graph)
+    if not np.allclose(fit.weights, graph.weights, rtol=1e-6, atol=0, equal_nan=True):
+        return np.full(len(graph), np.nan)
+    return score.regression.standard_errors(fit)
+
+
 def _confidence(bootstrap: Bootstrap, i: int, j: int) -> dict[str, Any]:
     """Return the frequencies and intervals of the edge i -> j."""
     numbers = (
@@ -214,45 +224,35 @@ def _confidence(bootstrap: Bootstrap, i: int, j: int) -> dict[str, Any]:
     return dict(zip(FROM_BOOTSTRAP, map(_number, numbers), strict=True))
 
 
-def _bic(model: Golem) -> float | None:
-    """Return the BIC with least-squares weights and free noise variances, as `golem compare` reports it.
-
-    A node with as many parents as rows has no residual variance, and environments have no common covariance.
-    """
-    graph, moments = model.adjacency_, model.moments_
-    if model.environments_ is not None or graph.sum(axis=0).max() >= moments.n - 1:
-        return None
-    return _number(graph_bic(graph, moments.covariance, moments.n))
-
-
 def describe(model: Golem, supplement: Supplement | None = None) -> GraphDocument:
     """Return the graph document of a fitted model."""
     supplement = supplement or Supplement()
     bootstrap, diagnosis, selection = supplement.bootstrap, supplement.diagnosis, getattr(model, "selection_", None)
     solution, moments, recorded = model.solution_, model.moments_, settings(model)
-    sem, categories = getattr(model, "sem_", None), has_categories(model)
+    score, categories = model.fit_.score, model.table_.coding.categories
     gaps = model.missing_
     missing = None if gaps is None else dataclasses.asdict(gaps) | {"sentence": _missing_sentence(gaps, diagnosis)}
     noise_variances, intercepts = _parameters(model)
     graph, raw = model.graph_, solution.raw
+    sources = Counter(graph.directions().values())
     same = isinstance(raw, Regressions) or np.array_equal(raw, model.weights_)
     return GraphDocument(
         golem=__version__,
         n=moments.n,
         d=graph.d,
         edges=len(graph),
-        undecided=_count(graph.undecided),
-        by_variance=_count(graph.by_variance),
-        by_shape=_count(graph.by_shape),
-        by_intervention=_count(graph.by_intervention),
+        undecided=sources["none"],
+        by_variance=sources["variances"],
+        by_shape=sources["shape"],
+        by_intervention=sources["interventions"],
         shape_note=graph.shape_note or None,
-        noise=None if categories else _noise(model),
+        noise=_noise(model) if score.name == "gaussian" else None,
         environments=environment_records(model),
         missing=missing,
         status=StatusRecord(name=solution.status.name.lower(), message=solution.status.value),
         interrupted=solution.status is Status.INTERRUPTED,
         objective=_numbers(solution.terms),
-        bic=None if sem is None else _bic(model),
+        bic=None if graph.reversible is None else _optional(score.bic(graph)),
         cut_edges=solution.cut_edges,
         iterations=solution.iterations,
         seconds=solution.seconds,
@@ -262,7 +262,7 @@ def describe(model: Golem, supplement: Supplement | None = None) -> GraphDocumen
         selection=None if selection is None else _selection(selection),
         graph_scores=_numbers(solution.graph_scores or {}),
         knowledge=recorded["knowledge"],
-        moments_hash=data_fingerprint(model),
+        moments_hash=model.table_.fingerprint,
         versions=versions(),
         data=None if supplement.data is None else SourceRecord(**supplement.data),
         table=msgspec.convert(supplement.table, TableRecord | None, from_attributes=True),
@@ -274,7 +274,7 @@ def describe(model: Golem, supplement: Supplement | None = None) -> GraphDocumen
         names=list(moments.variables),
         score=model.score_,
         variables=[VariableRecord(kind=v.kind, levels=[*v.levels]) for v in model.variables_] if categories else None,
-        r2=[_number(1 - r) for r in graph.residual_variances / column_variances(model)],
+        r2=[_number(1 - r) for r in graph.residual_variances / score.regression.variances()],
         noise_variances=noise_variances,
         intercepts=intercepts,
         coefficients=[CoefficientRecord(**one._asdict()) for one in model.coefficients_] if categories else None,
@@ -292,22 +292,18 @@ def _missing_sentence(gaps: Missing, diagnosis: Diagnosis | None) -> str:
 
 def _parameters(model: Golem) -> tuple[list[float | None] | None, list[float | None] | None]:
     """Return the noise variances and intercepts of the variables, None for categories; None if the graph is cyclic."""
-    if has_categories(model):
-        intercepts = model.category_fit_.intercepts(model.graph_)
-        residuals = model.graph_.residual_variances
-        return [_number(value) for value in residuals], [_number(value) for value in intercepts]
-    sem = getattr(model, "sem_", None)
-    return (None, None) if sem is None else (sem.noise_variances.tolist(), sem.intercepts.tolist())
-
-
-def _count(edges: BoolVector | None) -> int:
-    """Count the edges of a kind; a cyclic graph has none."""
-    return 0 if edges is None else int(edges.sum())
+    graph, sem = model.graph_, getattr(model, "sem_", None)
+    if sem is not None:
+        return sem.noise_variances.tolist(), sem.intercepts.tolist()
+    if graph.reversible is None:
+        return None, None
+    intercepts = model.fit_.score.regression.means_given_zero(graph)
+    return [_number(value) for value in graph.residual_variances], [_number(value) for value in intercepts]
 
 
 def _next_experiment(model: Golem) -> list[CandidateRecord] | None:
     """Describe the most useful experiments; None if all directions are decided."""
-    if not _count(model.graph_.undecided):
+    if "none" not in model.graph_.directions().values():
         return None
     ranking = next_experiment(model).ranking[:_MOST_EXPERIMENTS]
     return [CandidateRecord(variable=row.variable, decided=row.decided, least=row.least) for row in ranking]
@@ -335,7 +331,8 @@ def _noise(model: Golem) -> NoiseRecord:
     """Return the noise model used and, if it was chosen, why."""
     record, choice = NoiseRecord(model=plain(model.likelihood_)), model.noise_choice_
     if choice is None:
-        return record if model.environments_ is None else msgspec.structs.replace(record, reason=FREE_NOISE)
+        reason = model.fit_.score.why_free()
+        return msgspec.structs.replace(record, reason=reason) if reason else record
     scores = _numbers(choice.scores)
     return msgspec.structs.replace(record, kind=choice.kind, tau=choice.tau, scores=scores, reason=choice.reason)
 
@@ -343,7 +340,7 @@ def _noise(model: Golem) -> NoiseRecord:
 def used(model: Golem) -> dict[str, Any]:
     """Return the penalties of a fit, with the defaults filled in."""
     if is_counted(model):
-        prior = {"equivalent_sample_size": 1.0} if has_categories(model) and model.score_ == "bdeu" else {}
+        prior = {"equivalent_sample_size": 1.0} if model.score_ == "bdeu" else {}
         return {**prior, "edge_penalty": plain(model.edge_penalty_)}
     paper = NOISE_MODELS[model.noise]
     return {
@@ -369,6 +366,11 @@ def _trace(points: Sequence[TracePoint]) -> list[TraceRecord]:
     kept = np.unique(np.linspace(0, len(points) - 1, min(_MOST_POINTS, len(points))).round().astype(int))
     chosen = [points[k] for k in kept]
     return [TraceRecord(iteration=p.iteration, seconds=p.seconds, terms=_numbers(p.terms)) for p in chosen]
+
+
+def _optional(value: float | None) -> float | None:
+    """Return a number for JSON, if there is one."""
+    return None if value is None else _number(value)
 
 
 def _numbers(values: Mapping[Any, Any]) -> dict[str, float | None]:

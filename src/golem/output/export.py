@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from golem.estimator.learned_graph import has_categories
 from golem.graphs import networkx_graphs
 from golem.graphs.dag import cycle_text, find_cycle, is_dag
 from golem.graphs.formats import FORMATS, format_of
@@ -47,7 +46,7 @@ def named_graph(model: Any, bootstrap: Bootstrap | None = None) -> NamedGraph:
     if not hasattr(model, "moments_"):
         raise ValueError(f"The model must be fitted, or be a LinearSEM or NamedGraph; got {type(model).__name__}.")
     names = model.moments_.variables
-    if has_categories(model):
+    if hasattr(model, "graph_"):
         return describe(model, Supplement(bootstrap=bootstrap)).graph()
     if not hasattr(model, "weights_"):
         return NamedGraph.from_class(model.cpdag_, names)

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from golem.assessment.p_values import p_text
-from golem.estimator.learned_graph import has_categories
 from golem.graphs.edges import Edges
+from golem.output.document import model_score
 from golem.output.layout import causal_order, edge_curves, layered_layout
 from golem.runtime.messages import counted
 
@@ -58,7 +58,7 @@ def plot_model(model: Golem, ax: Axes | Figure | None = None) -> Axes:
     >>> plot_model(model, Figure()).get_title()
     '5 edges among 4 variables'
     """
-    edges, _ = _weighted_edges(model)
+    edges, _, _ = _weighted_edges(model)
     small = edges.d <= LARGEST_DRAWN_GRAPH and len(edges) <= MOST_DRAWN_EDGES
     return plot_graph(model, ax=ax) if small else plot_weights(model, ax=ax)
 
@@ -155,11 +155,11 @@ def _explain_lines(ax: Axes, squares: list[bool], sources: set[str]) -> None:
 
 def _sizes(model: Golem) -> Matrix:
     """Return what the widths of the arrows show, (d, d): standardized weights or, with categories, edge strengths."""
-    if has_categories(model):
-        # The deviance grows with the square of a correlation.
-        return model.graph_.matrix(np.sqrt(np.maximum(model.category_fit_.strengths(model.graph_), 0)))
-    scale = np.sqrt(model.moments_.variances)
-    return np.abs(model.weights_ * scale[:, None] / scale[None, :])
+    score, (graph, weights, _) = model_score(model), _weighted_edges(model)
+    scale, strengths = np.sqrt(score.regression.variances()), score.strengths(graph)
+    standardized = np.abs(weights * scale[graph.causes] / scale[graph.children])
+    # The deviance grows with the square of a correlation.
+    return graph.matrix(np.where(np.isnan(strengths), standardized, np.sqrt(np.maximum(strengths, 0))))
 
 
 def plot_weights(model: Golem, ax: Axes | Figure | None = None, title: str | None = None) -> Axes:
@@ -180,7 +180,7 @@ def plot_weights(model: Golem, ax: Axes | Figure | None = None, title: str | Non
     """
     from matplotlib.colors import LinearSegmentedColormap
 
-    edges, weights = _weighted_edges(model)
+    edges, weights, kind = _weighted_edges(model)
     order = causal_order(edges)
     place = np.argsort(order)
     ax = _axes(ax, (7, 6))
@@ -196,7 +196,7 @@ def plot_weights(model: Golem, ax: Axes | Figure | None = None, title: str | Non
             vmax=limit, linewidths=0,
         )  # fmt: skip
         ax.set(xlim=(0, edges.d), ylim=(edges.d, 0), aspect="equal")
-    ax.figure.colorbar(image, ax=ax, label="edge strength" if has_categories(model) else "weight", shrink=0.8)
+    ax.figure.colorbar(image, ax=ax, label=kind, shrink=0.8)
     if len(order) <= 40:
         names = [model.moments_.variables[j] for j in order]
         ax.set_xticks(range(len(order)), names, rotation=90, fontsize=7)
@@ -209,14 +209,15 @@ def plot_weights(model: Golem, ax: Axes | Figure | None = None, title: str | Non
     return ax
 
 
-def _weighted_edges(model: Golem) -> tuple[Edges, Vector]:
-    """Return the edges of a model with their weights or strengths; a baseline has only matrices."""
-    if has_categories(model):
-        return model.graph_, model.category_fit_.strengths(model.graph_)
-    if hasattr(model, "graph_"):
-        return model.graph_, model.graph_.weights
-    edges = Edges.from_matrix(model.adjacency_)
-    return edges, model.weights_[edges.causes, edges.children]
+def _weighted_edges(model: Golem) -> tuple[Edges, Vector, str]:
+    """Return the edges of a model with their weights or strengths, and what these are; a baseline has only matrices."""
+    if not hasattr(model, "graph_"):
+        edges = Edges.from_matrix(model.adjacency_)
+        return edges, model.weights_[edges.causes, edges.children], "weight"
+    strengths = model.fit_.score.strengths(model.graph_)
+    if not np.isfinite(strengths).any():
+        return model.graph_, model.graph_.weights, "weight"
+    return model.graph_, strengths, "edge strength"
 
 
 def _axes(ax: Axes | Figure | None, size: tuple[float, float]) -> Axes:

@@ -14,7 +14,6 @@ from golem.estimator.golem import Golem
 from golem.estimator.settings import is_counted
 from golem.graphs.formats import read_graph_document
 from golem.graphs.graph_document import GraphDocument, SourceRecord
-from golem.output.environment_document import data_fingerprint
 from golem.output.settings_document import model_from, versions
 from golem.runtime.messages import counted
 from golem.runtime.version import __version__
@@ -145,7 +144,7 @@ class Run:
         here = {"golem": __version__, **versions()}
         return Repeat(
             record=str(self.path),
-            same_data=None if recorded is None else recorded == data_fingerprint(model),
+            same_data=None if recorded is None else recorded == model.table_.fingerprint,
             same_graph=now.keys() == then.keys(),
             new_edges=len(now.keys() - then.keys()),
             lost_edges=len(then.keys() - now.keys()),

@@ -15,8 +15,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from golem.data.environments import Environments, Intercepts, Intervention
 from golem.data.moments import Moments
+from golem.data.table import Intercepts, Intervention, Table
 from golem.runtime.types import Indices, Matrix, Vector
 from golem.score.node_scores import GaussianBlocks, gaussian_blocks
 from golem.score.regression import Regressions, regress_edges, standard_errors
@@ -24,7 +24,7 @@ from golem.score.sparsity import L0
 
 
 def environment_score(
-    environments: Environments,
+    environments: Table,
     sparsity: L0 | None = None,
     intervention: Intervention = "soft",
     intercepts: Intercepts = "separate",
@@ -39,7 +39,7 @@ def environment_score(
     >>> from golem.data.moments import Moments
     >>> def example(noise):  # x -> y with slope 1
     ...     return Moments.from_covariance([[1.0, 1.0], [1.0, 1.0 + noise]], 1000, names=["x", "y"])
-    >>> both = Environments.of({"control": example(1.0), "louder": example(1.2)}, {"control": [], "louder": ["y"]})
+    >>> both = Table.of({"control": example(1.0), "louder": example(1.2)}, {"control": [], "louder": ["y"]})
     >>> for kind in ("soft", "hard"):
     ...     score = environment_score(both, L0(0.0), kind)  # without a penalty
     ...     right, wrong = score.cost(0, []) + score.cost(1, [0]), score.cost(1, []) + score.cost(0, [1])
@@ -68,7 +68,7 @@ def environment_score(
 
 
 def regress_environments(
-    environments: Environments, children: Indices, causes: Indices, intercepts: Intercepts = "separate"
+    environments: Table, children: Indices, causes: Indices, intercepts: Intercepts = "separate"
 ) -> Regressions:
     """Regress every node on its parents, given as edges grouped by child, in the environments that do not target it."""
     weights, r = np.zeros(len(children)), np.empty(environments.d)
@@ -78,9 +78,7 @@ def regress_environments(
     return Regressions(children, causes, weights, r)
 
 
-def environment_standard_errors(
-    environments: Environments, fit: Regressions, intercepts: Intercepts = "separate"
-) -> Vector:
+def environment_standard_errors(environments: Table, fit: Regressions, intercepts: Intercepts = "separate") -> Vector:
     """Return the standard error of every weight of `regress_environments`."""
     errors = np.full(len(fit.weights), np.nan)
     for part in _groups(environments, fit.children, fit.causes, intercepts):
@@ -106,7 +104,7 @@ class _Group(NamedTuple):
     causes: Indices
 
 
-def _groups(environments: Environments, children: Indices, causes: Indices, intercepts: Intercepts) -> Iterator[_Group]:
+def _groups(environments: Table, children: Indices, causes: Indices, intercepts: Intercepts) -> Iterator[_Group]:
     """Yield the nodes and edges by the set of environments that do not target the child."""
     for which, nodes in environments.groups().items():
         edges = np.flatnonzero(np.isin(children, nodes))

@@ -7,6 +7,7 @@ shifts its values by the constant d/2 log n.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -137,6 +138,11 @@ class GaussianTied:
         log_r = namespace(r).log(r)
         away, v = self._away(log_r)
         return (log_r - away)[..., 0], v[..., 0]
+
+    def fixed_at(self, r: Array) -> GaussianTied:
+        """Return the likelihood with mu and tau as estimated from residual variances `(d,)`, a sum over the nodes."""
+        centre, v = self.prior(r)
+        return GaussianTied(self.n, math.sqrt(max(float(v) - 2 / self.n, 0.0)), float(centre))
 
     def _away(self, log_r: Array) -> tuple[Array, Array]:
         """Return log r - mu `(..., d)` and v `(..., 1)`."""

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from golem.runtime.types import BoolMatrix, Matrix, Vector
-from golem.score.correlation import Correlation
+from golem.score.gaussian_columns import GaussianColumns
 from golem.score.solution import TIE
 
 LARGEST_EXACT = 12
@@ -88,7 +88,7 @@ class ExactOrders:
     Problems that differ only in the prior on the noise variances are solved together.
     """
 
-    def __init__(self, score: Correlation) -> None:
+    def __init__(self, score: GaussianColumns) -> None:
         self.n, self.penalty, self.subsets = score.n, score.penalty, Subsets(score.d)
         self.log_r = score.log_residuals(self.subsets.members)
 
@@ -109,7 +109,7 @@ class ExactOrders:
         Examples
         --------
         >>> R = np.array([[1.0, 0.0, 0.6], [0.0, 1.0, 0.6], [0.6, 0.6, 1.0]])  # a collider
-        >>> ExactOrders(Correlation(R, 1000, np.arange(3) * 7.0)).minima()[0][0].astype(int)
+        >>> ExactOrders(GaussianColumns(R, 1000, np.arange(3) * 7.0)).minima()[0][0].astype(int)
         array([[0, 0, 1],
                [0, 0, 1],
                [0, 0, 0]])

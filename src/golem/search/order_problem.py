@@ -10,7 +10,7 @@ import numpy as np
 
 from golem.data.moments import Moments
 from golem.runtime.types import BoolMatrix, Vector
-from golem.score.correlation import Correlation
+from golem.score.gaussian_columns import GaussianColumns
 from golem.score.solution import Callback
 from golem.search.exact_order import ExactOrders
 from golem.search.masks import checked_masks
@@ -42,12 +42,12 @@ class OrderProblem:
     @functools.cached_property
     def exact(self) -> ExactOrders:
         """The residual variances that exact searches share, for few nodes."""
-        return ExactOrders(Correlation(self.moments.standardized().covariance, self.moments.n, self.penalties))
+        return ExactOrders(GaussianColumns(self.moments.standardized().covariance, self.moments.n, self.penalties))
 
     @functools.cached_property
     def engine(self) -> CorrelationEngine:
         """What searches over orders of many nodes share."""
         from golem.search.engines.correlation import CorrelationEngine  # imports numba
 
-        score = Correlation(self.moments.covariance, self.moments.n, self.penalties)
+        score = GaussianColumns(self.moments.covariance, self.moments.n, self.penalties)
         return CorrelationEngine(score, *checked_masks(score.d, *self.masks))

@@ -73,7 +73,7 @@ def search_order(
 
     Parameters
     ----------
-    score : Correlation, GaussianBlocks or Counts
+    score : GaussianColumns, GaussianBlocks or Counts
         The costs.
     allowed, required : array of shape (d, d), bool, optional
         Masks of the edges i -> j that are allowed, and that are required.

@@ -23,8 +23,8 @@ from golem.graphs.dag import is_dag, topological_order
 from golem.runtime.devices import Placement
 from golem.runtime.interrupts import losing_interrupts
 from golem.runtime.types import BoolMatrix, Indices, Vector
-from golem.score.correlation import Correlation
 from golem.score.edge_losses import unsupported_edges
+from golem.score.gaussian_columns import GaussianColumns
 from golem.score.likelihood import GaussianEV, GaussianTied, Likelihood
 from golem.score.noise_choice import NoiseChoice, NoiseScores
 from golem.score.regression import Regressions
@@ -185,7 +185,7 @@ def compile_search(likelihood: Likelihood, d: int, announce: bool = False) -> No
     if isinstance(likelihood, GaussianEV):
         _compile_equal_variances(announce)
     elif d > LARGEST_EXACT:
-        compile_engine(Correlation, announce)
+        compile_engine(GaussianColumns, announce)
 
 
 @functools.cache

@@ -29,11 +29,8 @@ from golem.data.refused_tables import describing_refusal
 from golem.data.table_source import Reading, Source, TableSource, open_source
 from golem.data.table_summary import TableSummary
 from golem.data.targets import read_targets
-from golem.estimator.direction_evidence import uses_shape
-from golem.estimator.environment_fit import require_environment_settings, require_observational
 from golem.estimator.golem import Golem
-from golem.estimator.learned_graph import has_categories
-from golem.estimator.settings import checkpoint_path, is_counted
+from golem.estimator.settings import is_counted
 from golem.gradient.certificate import Certificate
 from golem.graphs.graph_document import GraphDocument
 from golem.output.document import Supplement, describe
@@ -210,7 +207,7 @@ def fit_file(
     with spooled(paths) as here:
         how: dict[str, Any] = {
             "divided": bool(bootstrap) or select in ("cv", "stability"),
-            "checked": diagnose or scatter or uses_shape(model),
+            "checked": diagnose or scatter or model.settings.uses_shape,
             "scheduler": scheduler,
             "targets": known,
         }
@@ -270,11 +267,7 @@ def _require_consistent(
         raise ValueError(f"bootstrap must be a positive whole number or None; got {bootstrap!r}.")
     if certificate and model.noise != "ev":
         raise ValueError(f"A certificate needs a table of numbers and noise='ev'; got noise={model.noise!r}.")
-    _, solver = model.check_settings()
-    if interventional:
-        require_environment_settings(model, solver)
-    else:
-        require_observational(model)
+    model.settings.check().require_for(interventional)
     if search is not None:
         search.check_settings()
         search.require_method_for(interventional)
@@ -283,7 +276,7 @@ def _require_consistent(
 
 def _require_useful_checkpoint(model: Golem, search: GolemCV | None, checkpoint: str | Path | None) -> None:
     """Raise a ValueError if a checkpoint would not keep most of the work, before the rows are read."""
-    checkpoint_path(model, model.check_settings()[1], checkpoint)
+    model.settings.checkpoint_path(checkpoint)
     if checkpoint is not None and search is not None:
         raise ValueError(f"A checkpoint keeps one solve and cannot be combined with select={search.select!r}.")
 
@@ -349,7 +342,7 @@ def _add_edges(
 
 def _scatters(model: Golem, source: Source, progress: ProgressDisplay) -> list[EdgeScatter]:
     """Return a scatter plot per edge, or none, with a note."""
-    if has_categories(model):
+    if model.score_ != "gaussian":
         progress.note("There are no scatter plots (scatter=True), because the table has categories.")
         return []
     rows = source.sample_of_rows()

@@ -14,13 +14,11 @@ from golem.assessment.second_search import is_repeatable, keep_better
 from golem.assessment.selection import GolemCV, Selection
 from golem.data.environment_files import EnvironmentSource
 from golem.data.environment_sample import EnvironmentSample
-from golem.data.environments import Environments
 from golem.data.moments import Moments
 from golem.data.resampling import Sample
+from golem.data.table import Table
 from golem.data.table_source import Source, TableSource
-from golem.estimator.direction_evidence import RowSource
 from golem.estimator.golem import Golem
-from golem.estimator.learned_graph import has_categories
 from golem.estimator.settings import is_counted
 from golem.gradient.paper_recipe import NOISE_MODELS
 from golem.graphs.graph_document import GraphDocument
@@ -45,12 +43,12 @@ SILENT = ProgressDisplay()
 def choose(
     search: GolemCV,
     model: Golem,
-    data: Moments | Environments | Sample | EnvironmentSample,
+    data: Moments | Table | Sample | EnvironmentSample,
     progress: ProgressDisplay = SILENT,
 ) -> Selection:
     """Choose the penalties, and set them in the model."""
-    local = isinstance(data, Environments | EnvironmentSample)
-    compile_kernels(model, (data if isinstance(data, Moments | Environments) else data.moments).d, progress, local)
+    local = isinstance(data, Table | EnvironmentSample)
+    compile_kernels(model, (data if isinstance(data, Moments | Table) else data.moments).d, progress, local)
     with progress.counting("Choosing the penalty, graphs") as show:
         search.set_params(callback=show)
         selection = search.choose(data)
@@ -60,13 +58,13 @@ def choose(
 
 def learn(
     model: Golem,
-    moments: Moments | Environments,
+    moments: Moments | Table,
     progress: ProgressDisplay = SILENT,
     checkpoint: str | Path | None = None,
-    rows: RowSource = None,
+    rows: Any = None,
 ) -> None:
     """Compile the search, then fit with progress; `rows` are for directions by noise shapes or by interventions."""
-    compile_kernels(model, moments.d, progress, isinstance(moments, Environments) or moments.coding is not None)
+    compile_kernels(model, moments.d, progress, isinstance(moments, Table) or moments.coding is not None)
     before = model.callback
     with progress.solving() as show:
         listeners = [listener for listener in (show, before) if listener is not None]
@@ -135,10 +133,10 @@ def search_again(model: Golem, source: Source, progress: ProgressDisplay = SILEN
     """Search once more, if that may help, and let the model show the better graph."""
     if is_repeatable(model):
         with progress.waiting("Searching again, with the columns in reverse order"):
-            keep_better(model, rows_for_directions(source, model.environments_ or model.moments_))
+            keep_better(model, rows_for_directions(source, model.moments_))
 
 
-def rows_for_directions(source: Source, moments: Moments | Environments) -> RowSource:
+def rows_for_directions(source: Source, moments: Moments | Table) -> Any:
     """Return a function that returns the rows for the directions of edges; tables with categories need all of them."""
     if isinstance(source, TableSource) and isinstance(moments, Moments) and moments.coding is not None:
         return source.all_rows
@@ -150,7 +148,7 @@ def check(model: Golem, rows: Callable[[], Matrix | None], progress: ProgressDis
 
     `rows` returns the rows for the checks that need them, or a sample; None if there are none that fit into memory.
     """
-    if not (hasattr(model, "sem_") or has_categories(model)):
+    if model.graph_.reversible is None:
         return None
     with progress.waiting("Checking the graph"):
         found = diagnose(model, rows())

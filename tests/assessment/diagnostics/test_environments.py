@@ -9,7 +9,7 @@ import pytest
 
 from golem import Golem, LinearSEM, Moments
 from golem.assessment.diagnostics.environments import mechanism_shifts
-from golem.data.environments import Environments
+from golem.data.table import Table
 
 CHAIN = LinearSEM([[0, 1, 0], [0, 0, 1], [0, 0, 0]], [1, 2, 1], [1, 0, 3], names=list("abc"))
 TARGETS = {"control": [], "exp": ["b"], "other": ["a"]}
@@ -25,7 +25,7 @@ def diagnosed(changed, intervention="soft", n=400, targets=TARGETS, rows=True, n
     tables = {label: dataclasses.replace(model, noise=noise).sample(n, rng) for label, model in models.items()}
     parts = {label: Moments.from_rows(table, CHAIN.names) for label, table in tables.items()}
     model = Golem("nv", intervention=intervention, **settings)
-    return model.fit(Environments.of(parts, targets), rows=tables if rows else None).diagnose()
+    return model.fit(Table.of(parts, targets), rows=tables if rows else None).diagnose()
 
 
 NAMES = ("off-target", "target-effects", "normal-residuals", "small-environments")
@@ -69,7 +69,7 @@ def test_heavy_tails_do_not_look_like_an_effect():
         tables["exp"] += [0, 3, 0]
         tables["other"] += [3, 0, 0]
         parts = {label: Moments.from_rows(table, CHAIN.names) for label, table in tables.items()}
-        finding = Golem("nv").fit(Environments.of(parts, TARGETS), rows=tables).diagnose()["target-effects"]
+        finding = Golem("nv").fit(Table.of(parts, TARGETS), rows=tables).diagnose()["target-effects"]
         silent += not ("changed only the mean" in finding.finding or "no effect" in finding.finding)
     assert silent <= 2
 
@@ -128,7 +128,7 @@ def test_the_error_rates_are_those_of_the_level():
     for seed in range(150):
         rng = np.random.default_rng(seed)
         parts = {label: Moments.from_rows(CHAIN.sample(n, rng), CHAIN.names) for label, n in (("x", 25), ("y", 60))}
-        shifts = mechanism_shifts(Environments.of(parts, {"x": [], "y": []}), parents)
+        shifts = mechanism_shifts(Table.of(parts, {"x": [], "y": []}), parents)
         found.append([shift.p_values for shift in shifts if shift.environment == 0])
     rates = (np.array(found) < 0.05).mean(axis=(0, 1))
     rates *= [1, 3 / 2, 1]  # "a" has no parents, so only two variables of three have slopes

@@ -10,10 +10,10 @@ import numpy as np
 from golem.assessment.diagnostics.finding import Finding
 from golem.assessment.p_values import holm
 from golem.directions.independence import dependence
-from golem.estimator.category_settings import possible_codes
 from golem.runtime.messages import quoted, shortened
 from golem.runtime.option_words import as_categories
 from golem.runtime.types import BoolMatrix, Matrix, Vector
+from golem.score.score_settings import possible_codes
 
 LEVEL = 0.01
 # With many rows every test rejects, so small effects do not count. The second number of a pair is large.

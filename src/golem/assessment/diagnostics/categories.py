@@ -19,7 +19,6 @@ from golem.data.variables import Coding
 from golem.runtime.messages import counted, quoted, shortened
 from golem.runtime.names import positions
 from golem.runtime.types import Matrix
-from golem.score.node_scores import Counts
 
 if TYPE_CHECKING:
     from golem.estimator.golem import Golem
@@ -38,7 +37,7 @@ _LEFT_OUT = Finding(
 
 def diagnose_categories(model: Golem, X: Any = None, *, refit: bool | None = None) -> Diagnosis:
     """Check a graph of a table with categories; see `golem.diagnostics.diagnose`."""
-    coding, moments = model.category_fit_.coding, model.moments_
+    coding, moments = model.table_.coding, model.moments_
     table = None if X is None else _rows(X, model)
     rows = None if table is None else table[~np.isnan(table).any(axis=1)]
     findings: list[Finding] = []
@@ -51,8 +50,7 @@ def diagnose_categories(model: Golem, X: Any = None, *, refit: bool | None = Non
         findings += [*columns.find_sample(moments, len(rows)), *([] if dependent is None else [dependent])]
         findings.append(odd_values.find_odd_values(names, table[:, numbers], CodedTable(coding, table)))
         findings.append(odd_values.find_spikes(names, values, CodedTable(coding, rows)))
-    score = model.category_fit_.score
-    coded = score.codes if isinstance(score, Counts) else rows  # the first are all rows, the second perhaps a sample
+    coded = getattr(model.fit_.score, "codes", rows)  # the first are all rows, the second perhaps a sample
     if coded is not None and len(coded) and not len(names):
         repeated, effective_rows = repetition.find_repetition(coded, moments)
         findings += [*columns.find_sample(moments, len(coded)), repeated]
@@ -82,7 +80,7 @@ def _rows(X: Any, model: Golem) -> Matrix:
         table = coded_table(X)
         if table is None or sorted(table.coding.names) != sorted(names):
             raise ValueError(f"X must be a table with the columns of the model: {quoted(names)}.")
-        coding, complete = model.category_fit_.coding, read_categories(table, "drop")
+        coding, complete = model.table_.coding, read_categories(table, "drop")
         assert complete is not None
         _require_levels(_coding(complete[0]).selected(names), coding)
         own = table.rows[:, positions(names, table.coding.names)]

@@ -28,7 +28,6 @@ from golem.assessment.plain_model import plain_model
 from golem.data.moments import Moments
 from golem.data.table_input import is_table, rows_and_names
 from golem.estimator.golem import Golem
-from golem.estimator.learned_graph import has_categories
 from golem.runtime.messages import quoted
 from golem.runtime.names import positions
 from golem.runtime.types import Matrix
@@ -88,17 +87,17 @@ def diagnose(model: Golem, X: Any = None, *, refit: bool | None = None) -> Diagn
     """
     model = plain_model(model)
     check_is_fitted(model, "moments_")
-    if has_categories(model):
+    if model.score_ != "gaussian":
         return diagnose_categories(model, X, refit=refit)
     if not hasattr(model, "sem_"):
         raise ValueError("The learned graph has a cycle (cycles='none'), and only a DAG can be diagnosed.")
     moments, graph = model.moments_, model.adjacency_
     rows, residuals, numbers, independent, table = None, None, None, True, None
-    if X is not None and model.environments_ is None:
+    if X is not None and not model.table_.environments:
         table = table_rows(X, moments.names)
         complete, numbers = complete_rows(table)
         rows = complete if len(complete) > 1 else None
-    findings: list[Finding] = [] if model.environments_ is None else environments.find_environments(model)
+    findings: list[Finding] = environments.find_environments(model) if model.table_.environments else []
     effective_rows = None
     if rows is not None and numbers is not None and table is not None:
         centred = rows - rows.mean(axis=0)
@@ -144,7 +143,7 @@ def _residuals(centred: Matrix, fit: Regressions) -> Matrix:
 
 def _rows_needed(model: Golem, complete: NDArray[np.intp] | None) -> Finding:
     """Name the checks that were left out: without rows, with too few complete ones, or with several environments."""
-    if model.environments_ is not None:
+    if model.table_.environments:
         remedy = "To run these checks, fit one environment at a time."
         return Finding(
             "rows-needed",

@@ -37,7 +37,7 @@ def find_directions(model: Golem) -> Finding:
         return Finding("directions", "ok", sentence)
     names = model.moments_.variables
     examples = [f"{names[i]!r} - {names[j]!r}" for i, j in np.argwhere(model.undecided_)]
-    searched = model.solver == "order" and model.environments_ is None
+    searched = model.solver == "order" and not model.table_.environments
     broken = model.score_ == "gaussian" and searched and isinstance(model.likelihood_, GaussianNV)
     have, arrows = ("has", "The arrowhead of this edge is") if undecided == 1 else ("have", "Their arrowheads are")
     tie_break = f" {arrows} arbitrary (golem draws the direction that would fit best with equal noise variances)."
@@ -72,7 +72,7 @@ def find_noise_choice(model: Golem) -> Finding:
     """Find the arrows that would change with another noise model that the data do not exclude."""
     name, choice = "noise-choice", model.noise_choice_
     if choice is None:
-        if model.environments_ is not None:
+        if model.table_.environments:
             sentence = "With environments the noise variances are always free, so no noise model was chosen."
             return Finding(name, "ok", sentence)
         return Finding(name, "ok", "The noise model was given, so it was not chosen from the data.")

@@ -8,21 +8,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from golem.directions.best_members import rises_of_cost
 from golem.directions.by_variance import rises_of_deviance
-from golem.directions.members import Family, components
-from golem.estimator.environment_fit import score_of
-from golem.estimator.learned_graph import has_categories
+from golem.directions.members import components
 from golem.gradient.certificate import Certificate, certify_objective
 from golem.graphs.dag import is_dag
 from golem.model.interventions import number_of
-from golem.runtime.types import BoolMatrix, Matrix, Vector
-from golem.score.edge_losses import edge_losses
+from golem.runtime.types import Matrix, Vector
 from golem.score.likelihood import GaussianEV
-from golem.score.node_scores import loss_per_edge, total_cost
 from golem.score.objective import PAPER_PENALTIES, Objective
-from golem.score.regression import regress_edges, regressions
-from golem.score.sparsity import L0
 
 if TYPE_CHECKING:
     from golem.estimator.golem import Golem
@@ -87,9 +80,9 @@ def edge_loss(model: Golem, source: str | int, target: str | int) -> EdgeLoss:
     dropped[i, j] = False
     turned = dropped.copy()
     turned[j, i] = True
-    now, losses = _score(model, graph), [np.nan]
+    now, losses = model.fit_.score.total(graph), [np.nan]
     if is_dag(turned):
-        losses.append(_score(model, turned) - now)
+        losses.append(model.fit_.score.total(turned) - now)
     if model.cpdag_[j, i]:
         losses.append(_loss_in_class(model, i, j))
     place = np.flatnonzero((model.graph_.causes == i) & (model.graph_.children == j))
@@ -119,13 +112,7 @@ def listed_drop_losses(model: Golem) -> Vector:
 
     Only the residual variance of the target changes, so that all edges together cost little more than one.
     """
-    if model.environments_ is not None:
-        return loss_per_edge(score_of(model), model.graph_)
-    if has_categories(model):
-        return model.category_fit_.drop_losses(model.graph_)
-    graph = model.graph_
-    fit = regress_edges(graph.children, graph.causes, model.moments_.covariance)
-    return edge_losses(fit, model.moments_, model.likelihood_, model.edge_penalty_)
+    return model.fit_.score.losses(model.graph_)
 
 
 def certify(model: Golem, tolerance: float = 1e-6) -> Certificate:
@@ -164,24 +151,5 @@ def _loss_in_class(model: Golem, i: int, j: int) -> float:
     assert graph.reversible is not None
     found = components(graph, graph.reversible, np.zeros(len(graph), dtype=bool), np.arange(graph.d))
     component = next(one for one in found if i in one.nodes and j in one.nodes)
-    if model.environments_ is None and not has_categories(model):
-        S, n = model.moments_.covariance, model.moments_.n
-        r = regress_edges(graph.children, graph.causes, S).residual_variances
-        return rises_of_deviance([component], r, S, n, model.likelihood_)[j, i]
-    score = score_of(model, L0(0.0)) if model.environments_ is not None else model.category_fit_.deviance
-
-    def costs(families: list[Family]) -> Vector:
-        return np.array([score.cost(child, list(parents)) for child, parents in families])
-
-    return rises_of_cost([component], costs)[j, i]
-
-
-def _score(model: Golem, graph: BoolMatrix) -> float:
-    """Return 2 n L(B), at the best weights for a graph, and the penalty on its edges."""
-    if model.environments_ is not None:
-        return total_cost(score_of(model), graph)
-    if has_categories(model):
-        return total_cost(model.category_fit_.score, graph)
-    n, penalties = model.moments_.n, model.edge_penalty_.penalties(model.moments_.n, model.moments_.d)
-    r = regressions(graph, model.moments_.covariance).residual_variances
-    return float(2 * n * model.likelihood_.on_dag(r) + penalties[graph.sum(axis=0)].sum())
+    score = model.fit_.score
+    return rises_of_deviance(score, score.refit(graph), [component])[j, i]

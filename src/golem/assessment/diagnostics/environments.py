@@ -22,9 +22,9 @@ from golem.runtime.messages import counted, shortened
 from golem.runtime.types import Indices, Matrix, Vector
 
 if TYPE_CHECKING:
-    from golem.data.environments import Environments
     from golem.data.moments import Moments
-    from golem.estimator.experiment_checks import ExperimentChecks
+    from golem.data.table import Table
+    from golem.directions.experiment_checks import ExperimentChecks
     from golem.estimator.golem import Golem
 
 # An effect that should not be there must be clear; one that should be there may be weak.
@@ -42,7 +42,7 @@ _GIVE_ROWS = "Give the rows of each environment instead of its moments."
 
 def find_environments(model: Golem) -> list[Finding]:
     """Check the experiments of a model with environments; return one finding per check, the most important first."""
-    environments = model.environments_
+    environments = model.table_
     assert environments is not None
     small = _find_small(environments)
     pairs = len(environments.labels) * environments.d
@@ -66,12 +66,12 @@ def find_environments(model: Golem) -> list[Finding]:
     ]
 
 
-def mechanism_shifts(environments: Environments, parents: Sequence[Indices]) -> list[Shift]:
+def mechanism_shifts(environments: Table, parents: Sequence[Indices]) -> list[Shift]:
     """Compare the mechanism of every variable in every environment with that in others.
 
     Parameters
     ----------
-    environments : Environments
+    environments : Table
         The environments.
     parents : sequence of d arrays
         The parents of each variable.
@@ -101,8 +101,8 @@ class _Group:
     rows: int
 
     @classmethod
-    def of(cls, environments: Environments, which: tuple[int, ...]) -> _Group:
-        return cls(environments.pooled(which), sum(environments.moments[e].n for e in which))
+    def of(cls, environments: Table, which: tuple[int, ...]) -> _Group:
+        return cls(environments.pooled(which), sum(environments.parts[e].moments.n for e in which))
 
 
 class _Regression(NamedTuple):
@@ -169,7 +169,7 @@ def _adjusted(shifts: list[Shift]) -> Matrix:
     return adjusted
 
 
-def _find_effects(environments: Environments, shifts: Sequence[Shift], uses_means: bool, comparable: bool) -> Finding:
+def _find_effects(environments: Table, shifts: Sequence[Shift], uses_means: bool, comparable: bool) -> Finding:
     """Find targets whose mechanism is the same as in other environments.
 
     Shared intercepts are suggested only if the environments are comparable.
@@ -205,7 +205,7 @@ def _find_effects(environments: Environments, shifts: Sequence[Shift], uses_mean
     return Finding(name, "ok", f"All {counted(len(shifts), 'target')} show an effect.")
 
 
-def _only_means(environments: Environments, shifts: list[Shift]) -> str:
+def _only_means(environments: Table, shifts: list[Shift]) -> str:
     """Say which experiments change only the mean of a target."""
     if len(shifts) > 1:
         return f"{len(shifts)} experiments changed only the mean of their target: {_places(environments, shifts)}."
@@ -213,7 +213,7 @@ def _only_means(environments: Environments, shifts: list[Shift]) -> str:
     return f"The experiment {label!r} changed only the mean of its target {name!r}."
 
 
-def _find_off_target(environments: Environments, shifts: list[Shift], uses_means: bool) -> Finding:
+def _find_off_target(environments: Table, shifts: list[Shift], uses_means: bool) -> Finding:
     """Find variables whose mechanism shifts in an environment that does not target them."""
     name = "off-target"
     p = np.array([shift.p_values for shift in shifts]).reshape(-1, len(PARTS))
@@ -242,7 +242,7 @@ def _find_off_target(environments: Environments, shifts: list[Shift], uses_means
     )
 
 
-def _find_dependent_targets(environments: Environments, hardness: Hardness | None) -> Finding:
+def _find_dependent_targets(environments: Table, hardness: Hardness | None) -> Finding:
     """Find targets of hard interventions that still depend on their parents."""
     name = "hard-targets"
     if hardness is None:
@@ -266,7 +266,7 @@ def _find_dependent_targets(environments: Environments, hardness: Hardness | Non
     )
 
 
-def _find_normality(environments: Environments, checks: ExperimentChecks | None) -> Finding:
+def _find_normality(environments: Table, checks: ExperimentChecks | None) -> Finding:
     """Find environments whose residuals are not normal."""
     name = "normal-residuals"
     if checks is None:
@@ -299,9 +299,9 @@ def _find_normality(environments: Environments, checks: ExperimentChecks | None)
     )
 
 
-def _find_small(environments: Environments) -> Finding:
+def _find_small(environments: Table) -> Finding:
     """Find environments with few rows."""
-    sizes = {label: moments.n for label, moments in zip(environments.labels, environments.moments, strict=True)}
+    sizes = {part.label: part.moments.n for part in environments.parts}
     small = [f"{label!r} ({n})" for label, n in sizes.items() if n < _FEW_ROWS]
     if not small:
         return Finding("small-environments", "ok", f"Every environment has at least {min(sizes.values())} rows.")
@@ -314,11 +314,11 @@ def _find_small(environments: Environments) -> Finding:
     )
 
 
-def _place(environments: Environments, shift: Shift) -> str:
+def _place(environments: Table, shift: Shift) -> str:
     """Return the variable and the environment of a shift."""
     return f"{environments.names[shift.node]!r} in {environments.labels[shift.environment]!r}"
 
 
-def _places(environments: Environments, shifts: list[Shift]) -> str:
+def _places(environments: Table, shifts: list[Shift]) -> str:
     """Return the variables and environments of some shifts."""
     return shortened([_place(environments, shift) for shift in shifts], _MOST_EXAMPLES)

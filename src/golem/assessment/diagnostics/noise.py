@@ -11,7 +11,6 @@ from golem.assessment.diagnostics.finding import Finding, look_at
 from golem.assessment.p_values import holm
 from golem.data.moments import Moments
 from golem.directions.normality import normality_test, standardized_moments
-from golem.estimator.direction_evidence import uses_shape
 from golem.runtime.messages import quoted
 from golem.runtime.types import BoolMatrix, Matrix, Vector
 from golem.score.likelihood import GaussianEV, GaussianTied
@@ -168,7 +167,7 @@ def _use_of_shapes(model: Golem) -> list[str]:
     """Return how to use noise that is not normal for directions; nothing if it was tried and gave none."""
     if model.graph_.shape_note and not model.by_shape_.any():
         return []
-    how = "" if uses_shape(model) else ": use shape='auto'" if model.shape == "off" else ": use noise='nv'"
+    how = "" if model.settings.uses_shape else ": use shape='auto'" if model.shape == "off" else ": use noise='nv'"
     return [f"The shape of such noise can decide directions{how}."]
 
 

@@ -17,13 +17,13 @@ from golem.data.checks import DataWarning, require_learnable
 from golem.data.coded_sample import read_coding
 from golem.data.environment_input import Targets, is_interventional, read_environments
 from golem.data.environment_sample import EnvironmentSample, read_environment_sample
-from golem.data.environments import Environments
 from golem.data.inputs import TableEstimator, read_data, read_knowledge
 from golem.data.missing import MissingChoice
 from golem.data.moments import Moments
 from golem.data.resampling import Sample, are_shards, merged, read_sample
+from golem.data.table import Table
 from golem.estimator.golem import Golem
-from golem.estimator.learned_graph import MATRICES
+from golem.estimator.graph_matrices import MATRICES
 from golem.estimator.notebook_display import NotebookDisplay
 from golem.estimator.settings import is_counted
 from golem.runtime.option_words import names_remedies
@@ -352,7 +352,7 @@ class GolemCV(NotebookDisplay, TableEstimator):
 
     def _read(
         self, X: Any, environments: Any, targets: Targets | None
-    ) -> tuple[Moments | Environments, Sample | EnvironmentSample | None]:
+    ) -> tuple[Moments | Table, Sample | EnvironmentSample | None]:
         """Return the moments of all rows, or of each environment, and what can be divided; None if there are none."""
         if not is_interventional(X, environments, targets) and not isinstance(X, EnvironmentSample):
             return read_sample(self, X)
@@ -362,7 +362,7 @@ class GolemCV(NotebookDisplay, TableEstimator):
         sample = read_environment_sample(X, environments, targets, self.missing)
         return read_environments(self, sample.environments), sample
 
-    def _grid(self, model: Golem, moments: Moments | Environments) -> list[Setting]:
+    def _grid(self, model: Golem, moments: Moments | Table) -> list[Setting]:
         """Return the settings of the path."""
         penalties, dag = self.lambda_sparsity, self.lambda_dag
         if penalties is None:

@@ -19,9 +19,9 @@ from golem.assessment.selection.paths import (
 from golem.assessment.selection.stability import CONFIRMED, NO_DIFFERENCE, Frequencies
 from golem.data.checks import DataWarning
 from golem.data.environment_sample import EnvironmentSample
-from golem.data.environments import Environments
 from golem.data.moments import Moments
 from golem.data.resampling import Sample
+from golem.data.table import Table
 from golem.estimator.golem import Golem
 from golem.estimator.settings import is_counted
 from golem.runtime.progress import Counter
@@ -34,7 +34,7 @@ class PenaltyPath:
     """A path of settings for a model, the moments of all rows, and the sample for methods that divide the rows."""
 
     model: Golem
-    moments: Moments | Environments
+    moments: Moments | Table
     settings: list[Setting]
     sample: Sample | EnvironmentSample | None
     n_jobs: int | None = None

@@ -11,15 +11,13 @@ import numpy as np
 from sklearn.base import clone
 
 from golem.assessment.second_search import fit_quietly
-from golem.data.environments import Environments
 from golem.data.gaussian_em import observed_log_likelihood
 from golem.data.moments import Moments
-from golem.estimator.environment_fit import score_of
+from golem.data.table import Table
 from golem.estimator.golem import Golem
 from golem.estimator.settings import is_counted
 from golem.runtime.types import BoolMatrix, Matrix
 from golem.score.likelihood import GaussianTied
-from golem.score.node_scores import total_cost
 from golem.score.noise_choice import NoiseScores
 from golem.score.regression import regressions
 from golem.score.sparsity import L0
@@ -71,9 +69,7 @@ def default_penalties(counted: bool, n: int, d: int) -> list[float]:
     return [float(penalty) / (2 * n) for penalty in (*below, *above)]
 
 
-def fit_path(
-    model: Golem, moments: Moments | Environments, settings: Sequence[Setting], all_rows: int
-) -> Iterator[Golem]:
+def fit_path(model: Golem, moments: Moments | Table, settings: Sequence[Setting], all_rows: int) -> Iterator[Golem]:
     """Yield a fitted model per setting; settings that differ only in the threshold share one solve.
 
     Each fit starts afresh, so that on all rows it is what `Golem` gives for these parameters. Warm starts from the
@@ -104,7 +100,7 @@ def held_out_scores(
 
 
 def graphs_on_path(
-    model: Golem, moments: Moments | Environments, settings: Sequence[Setting], all_rows: int
+    model: Golem, moments: Moments | Table, settings: Sequence[Setting], all_rows: int
 ) -> list[BoolMatrix]:
     """Return the graph at every setting, as a PDAG: undecided edges have both directions."""
     return [one.pdag_ for one in fit_path(model, moments, settings, all_rows)]
@@ -126,8 +122,8 @@ def information_criterion(model: Golem, penalty: L0) -> float:
     that `golem.score.noise_choice` compares.
     """
     graph, moments = model.adjacency_, model.moments_
-    if model.environments_ is not None:
-        return total_cost(score_of(model, penalty), graph)
+    if model.table_.environments:
+        return model.fit_.score.penalized(penalty).total(graph)
     n, parents = moments.n, graph.sum(axis=0)
     edges = float(penalty.penalties(n, moments.d)[parents].sum())
     if model.noise_choice_ is None:

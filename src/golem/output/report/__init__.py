@@ -18,7 +18,6 @@ from golem.assessment.diagnostics.edge_scatter import EdgeScatter, model_scatter
 from golem.data.coded_tables import CodedTable
 from golem.data.table_input import eager_frame, is_table
 from golem.data.table_summary import TableSummary
-from golem.estimator.category_settings import DISCRETE
 from golem.graphs.graph_document import GraphDocument
 from golem.graphs.named_graph import NamedGraph
 from golem.output.document import SCORES, Supplement, describe
@@ -27,6 +26,7 @@ from golem.output.report.page import render
 from golem.output.report.scatters import packed
 from golem.runtime.files import write_text
 from golem.runtime.version import __version__
+from golem.score.score_settings import DISCRETE
 from golem.score.sparsity import CRITERIA, L0
 
 if TYPE_CHECKING:

@@ -19,7 +19,7 @@ from golem.data.checks import most_parents
 from golem.graphs.edges import Edges
 from golem.runtime.threads import blas_threads_for
 from golem.runtime.types import BoolMatrix, Matrix, Vector
-from golem.score.correlation import Correlation
+from golem.score.gaussian_columns import GaussianColumns
 from golem.score.regression import regress_edges
 from golem.search.chain import Chain, Lists, Start
 from golem.search.engines import correlation_kernel_arrays as arrays
@@ -41,11 +41,11 @@ _TRIED_TWICE_FROM = 150
 _ROWS = 128
 
 
-@engine_for(Correlation)
+@engine_for(GaussianColumns)
 class CorrelationEngine(Engine):
     """The fast engine, for one covariance and one column per node. Searches of one table share their candidates."""
 
-    def __init__(self, score: Correlation, allowed: BoolMatrix | None, required: BoolMatrix | None) -> None:
+    def __init__(self, score: GaussianColumns, allowed: BoolMatrix | None, required: BoolMatrix | None) -> None:
         super().__init__(score, allowed, required)
         self.score, d, penalty = score, score.d, np.asarray(score.penalty, dtype=float)
         most = most_parents(score.n)
@@ -61,9 +61,9 @@ class CorrelationEngine(Engine):
         self.set_prior(score.centre, score.spread)
 
     @staticmethod
-    def tiny_score() -> Correlation:
+    def tiny_score() -> GaussianColumns:
         """Return a score of few nodes."""
-        return Correlation(np.eye(4) + 0.5, 50, np.arange(4.0))
+        return GaussianColumns(np.eye(4) + 0.5, 50, np.arange(4.0))
 
     def set_prior(self, centre: float, spread: float) -> None:
         """Change the prior on the log noise variances. Searches with different priors share the candidates."""
@@ -142,7 +142,7 @@ def correlation_problem(R: Matrix, n: int, penalty: Vector, most: int) -> arrays
     )
 
 
-def _correlations(score: Correlation) -> Matrix:
+def _correlations(score: GaussianColumns) -> Matrix:
     """Return the correlation matrix, exactly symmetric."""
     d, scale = score.d, 1 / np.sqrt(score.variances)
     R: Matrix = score.covariance * scale

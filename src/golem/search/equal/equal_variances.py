@@ -77,7 +77,8 @@ def fit_equal_variances(
     Parameters
     ----------
     S, n, penalty, allowed, required
-        As for `golem.search.free.order_search.search_orders`. S may be a torch tensor.
+        As for `golem.search.solver.Order.solve`; `penalty` is that of nodes with 0, 1, ..., d - 1 parents. S may be a
+        torch tensor.
     deadline : float
         Time of `time.perf_counter()` after which no further sweep begins.
     working : array of shape (d, d), optional

@@ -1,0 +1,418 @@
+"""`Table`: what golem learns from. Variables, and one or more parts with moments and, where they are at hand, rows.
+
+A part is the rows of one environment, with the columns that the experiment changed; most tables have one part.
+Gaussian scores need only the moments of each part, so tables are read in one pass and add up as moments do. Rows are
+there for what needs rows: counts, shapes of the noise, experiments, resampling, checks.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import itertools
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+import numpy as np
+
+from golem.data.missing import Missing
+from golem.data.moments import Moments
+from golem.data.targets import resolve_targets
+from golem.data.unusable import is_constant
+from golem.data.variables import Coding
+from golem.graphs.interventional import Intervention as Intervention
+from golem.runtime.messages import counted, quoted, shortened
+from golem.runtime.names import positions
+from golem.runtime.types import Array, Indices, Matrix, Vector
+
+Intercepts = Literal["separate", "shared"]
+INTERVENTIONS: tuple[Intervention, ...] = ("soft", "hard")
+INTERCEPTS: tuple[Intercepts, ...] = ("separate", "shared")
+LEAST_ROWS = 3
+# Coded rows of shape (r, d), or a function that reads them if they are needed; None if only moments are known.
+RowSource = Array | Callable[[], Array | None] | None
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """The rows of a table that come from one environment.
+
+    Parameters
+    ----------
+    label : str
+        Name of the environment; empty if the table has no environments.
+    moments : Moments
+        Of the columns of the variables.
+    targets : tuple of int
+        The variables that the environment changes; empty for observational data.
+    rows : array of shape (r, d), or a function that returns one, or None
+        Coded rows (see `golem.data.variables`), which may have missing values; all of them, or a sample.
+    shards : tuple of Moments
+        The moments of blocks of rows, to resample where the rows are not in memory.
+    """
+
+    label: str
+    moments: Moments
+    targets: tuple[int, ...] = ()
+    rows: RowSource = None
+    shards: tuple[Moments, ...] = ()
+
+    def read_rows(self) -> Array | None:
+        """Return the rows, which are read now if they are not in memory; None if only moments are known."""
+        return self.rows() if callable(self.rows) else self.rows
+
+    def reordered(self, names: Sequence[str]) -> Part:
+        """Return the same part with the variables in another order; raise a ValueError for other names."""
+        moments, own = self.moments.reordered(names), self.moments.variables
+        return self if moments is self.moments else self._with(moments, positions(moments.variables, own))
+
+    def selected(self, variables: Sequence[int]) -> Part:
+        """Return the same part with some of the variables, by number."""
+        return self._with(self.moments.selected([self.moments.variables[j] for j in variables]), variables)
+
+    def _with(self, moments: Moments, variables: Sequence[int]) -> Part:
+        """Return the part with the moments of some variables, given their numbers."""
+        place = {j: k for k, j in enumerate(variables)}
+        targets = tuple(sorted(place[j] for j in self.targets if j in place))
+        shards = tuple(shard.selected(moments.variables) for shard in self.shards)
+        return Part(self.label, moments, targets, lambda: _columns_of(self.read_rows(), variables), shards)
+
+
+def _columns_of(rows: Array | None, variables: Sequence[int]) -> Array | None:
+    return None if rows is None else rows[:, list(variables)]
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """Variables and the parts of their rows.
+
+    Parameters
+    ----------
+    parts : tuple of Part
+        One per environment; all have the same variables.
+    is_named : bool
+        Whether the columns have names of their own, and not x0, x1, ...
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> control, knockout = (Moments.from_rows(rng.normal(size=(n, 2)), ["A", "B"]) for n in (50, 20))
+    >>> both = Table.of({"control": control, "ko": knockout}, {"control": [], "ko": ["A"]})
+    >>> both.n, both.targets, both.without(0)
+    (70, ((), (0,)), (0,))
+    """
+
+    parts: tuple[Part, ...]
+    is_named: bool = True
+
+    @classmethod
+    def single(cls, moments: Moments, rows: RowSource = None, is_named: bool = True) -> Table:
+        """Return a table with one part."""
+        return cls((Part("", moments, rows=rows),), is_named)
+
+    @classmethod
+    def of(cls, parts: Mapping[Any, Moments], targets: Mapping[Any, Any] | None) -> Table:
+        """Return the table of environments with these moments and targets, in the order of `targets`.
+
+        Targets are variables by name or number. Raise a ValueError for labels or variables that do not exist.
+        """
+        return cls.of_parts([Part(str(label), moments) for label, moments in parts.items()], targets)
+
+    @classmethod
+    def of_parts(cls, parts: Sequence[Part], targets: Mapping[Any, Any] | None, is_named: bool = True) -> Table:
+        """Return the table of these parts, in the order of `targets` and with the variables in the order of the first.
+
+        See `of`; the targets of the parts are replaced.
+        """
+        if not parts:
+            raise ValueError("There are no environments. Give at least one, with its rows.")
+        names = parts[0].moments.variables
+        for part in parts:
+            if sorted(part.moments.variables) != sorted(names):
+                raise ValueError(
+                    f"Environment {part.label!r} has the columns {quoted(part.moments.variables)}, but the first one "
+                    f"has {quoted(names)}. All environments need the same columns."
+                )
+        by_label = {part.label: part for part in parts}
+        resolved = resolve_targets(targets, list(by_label), names)
+        ordered = (replace(by_label[label].reordered(names), targets=own) for label, own in resolved.items())
+        return cls(tuple(ordered), is_named)
+
+    @property
+    def coding(self) -> Coding:
+        """The variables."""
+        moments = self.parts[0].moments
+        return Coding.numeric(moments.names) if moments.coding is None else moments.coding
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the variables."""
+        return self.parts[0].moments.variables
+
+    @property
+    def d(self) -> int:
+        """Number of variables."""
+        return len(self.names)
+
+    @property
+    def n(self) -> int:
+        """Number of rows of all parts."""
+        return sum(part.moments.n for part in self.parts)
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """Names of the environments."""
+        return tuple(part.label for part in self.parts)
+
+    @property
+    def targets(self) -> tuple[tuple[int, ...], ...]:
+        """The variables that each environment changes."""
+        return tuple(part.targets for part in self.parts)
+
+    @property
+    def has_environments(self) -> bool:
+        """Whether the rows come from labelled environments."""
+        return bool(self.parts[0].label)
+
+    @property
+    def environments(self) -> tuple[Part, ...]:
+        """The parts that are labelled environments."""
+        return tuple(part for part in self.parts if part.label)
+
+    @property
+    def missing(self) -> Missing | None:
+        """The missing values of all parts and their treatment; None if there were none."""
+        gaps = [part.moments.missing for part in self.parts if part.moments.missing is not None]
+        return functools.reduce(lambda left, right: left + right, gaps) if gaps else None
+
+    @property
+    def named_targets(self) -> dict[str, list[str]]:
+        """The names of the targets by label, as in targets.json."""
+        return {part.label: [self.names[j] for j in part.targets] for part in self.parts}
+
+    def __repr__(self) -> str:
+        parts = f"{len(self.parts)} environments, " if self.has_environments else ""
+        return f"Table({parts}{self.n} rows, {self.d} columns)"
+
+    def without(self, node: int) -> tuple[int, ...]:
+        """Return the parts, by number, that do not target a variable."""
+        return tuple(e for e, part in enumerate(self.parts) if node not in part.targets)
+
+    def groups(self) -> dict[tuple[int, ...], list[int]]:
+        """Return the variables by the set of parts that do not target them."""
+        found: dict[tuple[int, ...], list[int]] = {}
+        for j in range(self.d):
+            found.setdefault(self.without(j), []).append(j)
+        return found
+
+    def reordered(self, names: Sequence[str]) -> Table:
+        """Return the same table with the variables in another order; raise a ValueError for other names."""
+        return replace(self, parts=tuple(part.reordered(names) for part in self.parts))
+
+    def selected(self, variables: Sequence[int]) -> Table:
+        """Return the same table with some of the variables, by number."""
+        return replace(self, parts=tuple(part.selected(variables) for part in self.parts))
+
+    def renamed(self, names: Sequence[str]) -> Table:
+        """Return the same moments of variables with other names, without rows."""
+        pairs = zip(self.coding.variables, names, strict=True)
+        coding = Coding(tuple(replace(variable, name=name) for variable, name in pairs))
+        known = None if coding.is_numeric else coding
+        return self.with_moments(replace(part.moments, names=coding.column_names, coding=known) for part in self.parts)
+
+    def with_moments(self, moments: Iterable[Moments]) -> Table:
+        """Return a table with other moments of each part, and without rows."""
+        pairs = zip(self.parts, moments, strict=True)
+        return replace(self, parts=tuple(Part(part.label, own, part.targets) for part, own in pairs))
+
+    def __add__(self, other: Table) -> Table:
+        """Return the moments of the rows of both; environments with the same label must have equal targets."""
+        mine, others = self.named_targets, other.named_targets
+        if wrong := [label for label in mine if label in others and sorted(mine[label]) != sorted(others[label])]:
+            raise ValueError(f"Environment {wrong[0]!r} has different targets in the two parts. Make them equal.")
+        parts = {part.label: part.moments for part in self.parts}
+        for part in other.parts:
+            moments = part.moments.reordered(self.names)
+            parts[part.label] = parts[part.label] + moments if part.label in parts else moments
+        return Table.of(parts, mine | others)
+
+    @functools.cached_property
+    def fingerprint(self) -> str:
+        """A hash of the moments, and of labels and targets if there are any; see `Moments.fingerprint`."""
+        if not self.has_environments:
+            return self.parts[0].moments.fingerprint
+        targets = self.named_targets
+        parts = sorted((part.label, sorted(targets[part.label]), part.moments.fingerprint) for part in self.parts)
+        return f"sha256:{hashlib.sha256(json.dumps(parts).encode()).hexdigest()}"
+
+    def pooled(
+        self, which: Sequence[int], intercepts: Intercepts = "separate", columns: Indices | None = None
+    ) -> Moments:
+        """Return the moments of some environments taken together, with n = degrees of freedom; of all columns or some.
+
+        With separate intercepts, the scatter is the sum of the scatters of the environments, each about its own mean,
+        and n is the sum of (rows - 1). With shared ones it is the scatter about the common mean, and n is one less than
+        the number of rows. The mean is that of all rows. Without environments, these are the moments of the rows.
+        """
+        if not self.has_environments:
+            whole = self.parts[0].moments
+            return whole if columns is None else whole.of_columns(columns, tuple(whole.names[j] for j in columns), None)
+        rows, means = self._rows_and_means(which)
+        shift, names, coding = self._columns[0].shift, self._columns[0].names, self._columns[0].coding
+        if columns is None:
+            scatter = self._scatter(which)
+        else:
+            block, means, shift = np.ix_(columns, columns), means[:, columns], shift[columns]
+            scatter = functools.reduce(np.add, (self._columns[e].scatter[block] for e in which))
+            names, coding = tuple(names[j] for j in columns), None
+        offset = rows @ means / rows.sum()
+        freedom = int(rows.sum()) - len(rows)
+        if intercepts == "shared":
+            away = (means - offset) * np.sqrt(rows)[:, None]
+            scatter, freedom = scatter + away.T @ away, int(rows.sum()) - 1
+        return Moments(freedom, shift, offset, scatter, names, coding=coding)
+
+    def variances(self, which: Sequence[int], intercepts: Intercepts = "separate") -> Vector:
+        """Return the variances of `pooled`, without the covariances."""
+        if not self.has_environments:
+            return self.parts[0].moments.variances
+        rows, means = self._rows_and_means(which)
+        total = sum(np.diagonal(self._columns[e].scatter) for e in which)
+        if intercepts == "shared":
+            away = means - rows @ means / rows.sum()
+            return np.asarray((total + rows @ away**2) / (rows.sum() - 1))
+        return np.asarray(total / (rows.sum() - len(rows)))
+
+    def intercepts(self, weights: Matrix) -> Vector:
+        """Return the intercept of each node, given B: its mean minus what its parents explain.
+
+        The means are those of the rows of all environments that do not target the node.
+        """
+        found = self._columns[0].shift - self._columns[0].shift @ weights
+        for which, nodes in self.groups().items():
+            rows, means = self._rows_and_means(which)
+            mean = rows @ means / rows.sum()
+            found[nodes] += mean[nodes] - mean @ weights[:, nodes]
+        return np.asarray(found)
+
+    def _rows_and_means(self, which: Sequence[int]) -> tuple[Vector, Matrix]:
+        """Return the numbers of rows and the means of some environments, relative to a shift near the data."""
+        parts, shift = [self._columns[e] for e in which], self._columns[0].shift
+        means = np.array([(part.shift - shift) + part.offset for part in parts])
+        return np.array([part.n for part in parts], dtype=float), means
+
+    def moments(self, intercepts: Intercepts = "separate") -> Moments:
+        """Return the moments of all rows: their number, their mean, and the covariance of `pooled`."""
+        if not self.has_environments:
+            return self.parts[0].moments
+        pool = self.pooled(range(len(self.parts)), intercepts)
+        return replace(pool, n=self.n, scatter=pool.scatter * (self.n / pool.n), missing=self.missing)
+
+    @property
+    def _columns(self) -> list[Moments]:
+        """The moments of each part."""
+        return [part.moments for part in self.parts]
+
+    def _scatter(self, which: Iterable[int]) -> Matrix:
+        """Return the sum of the scatters of some environments.
+
+        Sums over blocks of environments are kept, so that a hundred sets which each leave out one environment take some
+        hundred additions, not ten thousand. Differences of sums would lose digits if an intervention has a large scale.
+        """
+        chosen, total = frozenset(which), np.zeros_like(self._columns[0].scatter)
+        if len(chosen) == len(self.parts):  # needed once: the sums over blocks would stay in memory
+            for part in self._columns:
+                total += part.scatter
+            return total
+        waiting = [(0, len(self.parts))]
+        while waiting:
+            first, last = waiting.pop()
+            inside = chosen.intersection(range(first, last))
+            if len(inside) == last - first:
+                total += self._block(first, last)
+            elif inside:
+                middle = (first + last) // 2
+                waiting += [(middle, last), (first, middle)]
+        return total
+
+    @functools.cached_property
+    def _blocks(self) -> dict[tuple[int, int], Matrix]:
+        return {}
+
+    def _block(self, first: int, last: int) -> Matrix:
+        """Return the sum of the scatters of consecutive environments."""
+        if last - first == 1:
+            return self._columns[first].scatter
+        if (first, last) not in self._blocks:
+            middle = (first + last) // 2
+            self._blocks[first, last] = self._block(first, middle) + self._block(middle, last)
+        return self._blocks[first, last]
+
+    def shifts(self) -> Matrix:
+        """Return how far the mean of each environment is from the observational mean, in standard deviations within.
+
+        The shape is (environments, d); of a category, the shift of the level that shifts most. Without observational
+        rows outside an environment, its mean is compared with that of the other environments; the only observational
+        environment has shift 0.
+        """
+        everything = range(len(self.parts))
+        scale = np.sqrt(self.moments().variances)
+        found, first = np.zeros((len(self.parts), len(scale))), self.coding.first
+        for e in everything:
+            others = [k for k in everything if k != e and not self.targets[k]]
+            others = others or [k for k in everything if k != e and self.targets[e]]
+            if others:
+                rows, means = self._rows_and_means([e, *others])
+                away: Vector = means[0] - rows[1:] @ means[1:] / rows[1:].sum()
+                found[e] = np.divide(away, scale, out=np.zeros(len(scale)), where=scale > 0)
+        return np.column_stack([_largest(found[:, begin:end]) for begin, end in itertools.pairwise(first)])
+
+    def require_learnable(self, intervention: Intervention) -> None:
+        """Raise a ValueError for environments from which no graph can be learned."""
+        require_rows({part.label: part.moments.n for part in self.parts})
+        if always := [name for j, name in enumerate(self.names) if not self.without(j)]:
+            raise ValueError(
+                f"Column {quoted(always)} is a target in every environment, so nothing shows what it depends on "
+                "otherwise. Add an environment that does not change it, or drop the column."
+            )
+        self._require_variation(intervention)
+
+    def _require_variation(self, intervention: Intervention) -> None:
+        """Raise a ValueError for columns that are constant in an environment, except for its hard targets."""
+        first = self.coding.first[:-1]
+        flat = [np.logical_and.reduceat(is_constant(moments), first) for moments in self._columns]
+        for label, constant, targets in zip(self.labels, flat, self.targets, strict=True):
+            fixed_here = np.flatnonzero(constant).tolist()
+            if soft := [self.names[j] for j in fixed_here if j in targets and intervention == "soft"]:
+                raise ValueError(
+                    f"Column {quoted(soft)} is constant in environment {label!r}, which targets it. If the experiment "
+                    "sets it to a value, whatever its causes are, use intervention='hard'."
+                )
+            if wrong := [self.names[j] for j in fixed_here if j not in targets]:
+                raise ValueError(
+                    f"Column {quoted(wrong)} is constant in environment {label!r}. Drop the column or the environment, "
+                    "or name the column among the targets of that environment if the experiment sets it to a value."
+                )
+        for which, nodes in self.groups().items():
+            # A column that varies in one environment varies in the pool.
+            fixed = np.flatnonzero(np.all([flat[e] for e in which], axis=0))
+            if len(fixed):
+                raise ValueError(
+                    f"Column {quoted([self.names[j] for j in fixed])} is constant in all environments "
+                    f"that do not target {self.names[nodes[0]]!r}. Add an environment in which both vary."
+                )
+
+
+def _largest(shifts: Matrix) -> Vector:
+    """Return the value of the largest size in each row."""
+    return np.asarray(np.take_along_axis(shifts, np.abs(shifts).argmax(axis=1)[:, None], axis=1)[:, 0])
+
+
+def require_rows(sizes: Mapping[str, int]) -> None:
+    """Raise a ValueError for environments with too few rows."""
+    if small := [f"{label!r} ({counted(n, 'row')})" for label, n in sizes.items() if n < LEAST_ROWS]:
+        raise ValueError(
+            f"Environments with fewer than {LEAST_ROWS} rows: {shortened(small)}. Add rows, or leave them out."
+        )

@@ -1,0 +1,142 @@
+"""`learn(table, settings)`: check, score, search or gradient, refit, directions. The result is a `Fit`."""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from golem.data.inputs import read_knowledge
+from golem.data.knowledge import Knowledge
+from golem.data.table import Table
+from golem.data.table_checks import check_table
+from golem.data.unusable import Unusable, unusable_error
+from golem.directions.evidence import DirectionProblem, with_directions
+from golem.directions.learned_graph import LearnedGraph
+from golem.estimator.gradient_fit import follow_gradient, round_solution
+from golem.estimator.name_order import name_order
+from golem.estimator.search_fit import search_graph
+from golem.estimator.settings import Settings
+from golem.gradient.rounding import with_required
+from golem.score.regression import Regressions, weighted_edges
+from golem.score.solution import Solution
+from golem.score.table_score import NodeScore, score_of
+
+# Share of the variance of a column that rounding errors may leave.
+_PERFECT = 1e-12
+
+
+@dataclass(frozen=True, eq=False)
+class Fit:
+    """A learned graph, and what it was learned from.
+
+    Parameters
+    ----------
+    score : NodeScore
+        The score that was minimized, with the noise model that was chosen. Its table has no rows any more.
+    solution : Solution
+        How the solve ended.
+    graph : LearnedGraph
+        The graph, and what its directions rest on.
+    knowledge : Knowledge
+        The masks that were obeyed.
+    start : Solution, optional
+        The solve of GOLEM-EV for a start.
+    threshold : float, optional
+        The threshold that rounded the weights of a gradient solver.
+    """
+
+    score: NodeScore
+    solution: Solution
+    graph: LearnedGraph
+    knowledge: Knowledge
+    start: Solution | None = None
+    threshold: float | None = None
+
+    @property
+    def table(self) -> Table:
+        """The data."""
+        return self.score.table
+
+
+def learn(table: Table, settings: Settings, checkpoint: Path | None = None) -> Fit:
+    """Learn the graph of a table."""
+    return learn_scored(*prepare(table, settings), settings, checkpoint)
+
+
+def learn_scored(score: NodeScore, knowledge: Knowledge, settings: Settings, checkpoint: Path | None = None) -> Fit:
+    """Learn the graph with the lowest score."""
+    if settings.counts_edges:
+        solution, start = search_graph(score, settings, knowledge)
+    else:
+        solution, start = follow_gradient(score, settings, knowledge, checkpoint)
+    return conclude(score, settings, knowledge, solution, start)
+
+
+def prepare(table: Table, settings: Settings) -> tuple[NodeScore, Knowledge]:
+    """Return the score of a table and the knowledge about it, or raise a ValueError if no graph can be learned."""
+    score = score_of(table, settings.score_settings)
+    settings.require_score(score)
+    is_equal = settings.noise == "ev"
+    check_table(
+        table,
+        uses_scale=is_equal or not settings.counts_edges,
+        equal_variances=is_equal,
+        independent=settings.factors_covariance(table.n, table.d),
+        bounded=settings.counts_edges,
+        intervention=settings.intervention,
+        intercepts=settings.intercepts,
+    )
+    return score, read_knowledge(settings.knowledge, table.names)
+
+
+def conclude(
+    score: NodeScore, settings: Settings, knowledge: Knowledge, solution: Solution, start: Solution | None
+) -> Fit:
+    """Turn a solution into a graph, and judge its directions."""
+    score, threshold = score.chosen(solution.noise_choice), None
+    if isinstance(solution.raw, Regressions):
+        fit = solution.raw
+        if not fit.weights.all():  # required edges may have a weight of 0
+            fit = weighted_edges(with_required(fit.matrix, knowledge.required), score.table.moments().covariance)
+    else:
+        rounded = round_solution(solution, score, settings, knowledge)
+        threshold, solution = rounded.threshold, dataclasses.replace(solution, cut_edges=rounded.cut)
+        fit = weighted_edges(with_required(rounded.weights, knowledge.required), score.table.moments().covariance)
+    graph = LearnedGraph(fit.causes, fit.children, score.d, fit.weights, fit.residual_variances)
+    try:
+        reversible = graph.find_reversible()
+    except ValueError:  # a cycle (cycles="none"): there is no equivalence class and no model
+        return Fit(score.without_rows(), solution, graph, knowledge, start, threshold)
+    _require_imperfect(score, fit)
+    problem = DirectionProblem(
+        dataclasses.replace(graph, reversible=reversible),
+        score,
+        knowledge,
+        name_order(score.table.names).place,
+        solution.noise_choice,
+        settings.uses_shape,
+    )
+    shown = with_directions(problem)
+    if shown.weights is not graph.weights:  # another member of the equivalence class than the one that was found
+        raw = Regressions(shown.children, shown.causes, shown.weights, shown.residual_variances)
+        solution = dataclasses.replace(solution, raw=raw)
+    solution = dataclasses.replace(solution, graph_scores=score.graph_scores(shown.weights, shown.residual_variances))
+    return Fit(score.without_rows(), solution, shown, knowledge, start, threshold)
+
+
+def _require_imperfect(score: NodeScore, fit: Regressions) -> None:
+    """Raise a ValueError if parents explain a column exactly: a perfect fit is not evidence for its edges.
+
+    With more rows than columns, linear combinations are refused before the search. With fewer, every column is one of
+    all others, and only a graph shows which ones need few of them.
+    """
+    table = score.table
+    if table.n > table.d:
+        return
+    perfect = np.flatnonzero(fit.residual_variances <= _PERFECT * score.regression.variances())
+    if len(perfect):
+        parents = {j: tuple(table.names[i] for i in fit.causes[fit.children == j]) for j in perfect}
+        raise unusable_error([Unusable(table.names[j], own) for j, own in parents.items()])

@@ -1,0 +1,150 @@
+"""The matrices and lists of a fitted model, which are made from its graph when they are first read."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+import numpy as np
+from sklearn.exceptions import NotFittedError
+
+from golem.data.moments import Moments
+from golem.data.table import Table
+from golem.data.variables import Variable
+from golem.directions.decisions import EdgeRecord
+from golem.directions.learned_graph import LearnedGraph, known
+from golem.estimator.fit import Fit
+from golem.model.linear_sem import LinearSEM
+from golem.runtime.types import BoolMatrix, BoolVector, Matrix
+from golem.score.score_settings import ScoreName
+from golem.score.solution import Solution
+from golem.score.table_regression import LevelCoefficient
+
+
+class _AfterFit:
+    """An attribute that only a fitted estimator has, in its own dictionary."""
+
+    def __get__(self, estimator: Any, owner: Any = None) -> Any:
+        if estimator is None:
+            return self
+        raise NotFittedError(f"This {type(estimator).__name__} is not fitted yet. Call fit first.")
+
+
+class GraphMatrices:
+    """The fitted attributes of an estimator that are made from `graph_` when they are first read.
+
+    A matrix takes d^2 numbers. So a fit of thousands of columns makes none that nobody reads.
+    """
+
+    graph_: LearnedGraph = _AfterFit()  # type: ignore[assignment]
+    solution_: Solution = _AfterFit()  # type: ignore[assignment]
+    moments_: Moments = _AfterFit()  # type: ignore[assignment]
+    table_: Table = _AfterFit()  # type: ignore[assignment]
+    fit_: Fit = _AfterFit()  # type: ignore[assignment]
+
+    @functools.cached_property
+    def weights_(self) -> Matrix:
+        """Weights of the learned graph, shape (d, d)."""
+        return self.graph_.matrix(self.graph_.weights)
+
+    @functools.cached_property
+    def raw_weights_(self) -> Matrix:
+        """Weights before rounding, shape (d, d)."""
+        raw: Matrix = self.solution_.weights
+        return raw
+
+    @functools.cached_property
+    def adjacency_(self) -> BoolMatrix:
+        """Edges of the learned graph, shape (d, d)."""
+        return self.graph_.matrix()
+
+    @functools.cached_property
+    def cpdag_(self) -> BoolMatrix:
+        """Equivalence class of the learned graph, shape (d, d)."""
+        graph, reversible = self.graph_, self._reversible
+        matrix = graph.matrix()
+        matrix[graph.children[reversible], graph.causes[reversible]] = True
+        return matrix
+
+    @functools.cached_property
+    def undecided_(self) -> BoolMatrix:
+        """Edges whose direction has no evidence, shape (d, d)."""
+        return self.graph_.matrix(self.graph_.undecided)
+
+    @functools.cached_property
+    def by_variance_(self) -> BoolMatrix:
+        """Edges whose direction rests only on the noise variances, shape (d, d)."""
+        return self.graph_.matrix(self.graph_.directed_by("variances"))
+
+    @functools.cached_property
+    def by_shape_(self) -> BoolMatrix:
+        """Edges whose direction rests on the shape of the noise, shape (d, d)."""
+        return self.graph_.matrix(self.graph_.directed_by("shape"))
+
+    @functools.cached_property
+    def by_intervention_(self) -> BoolMatrix:
+        """Edges whose direction rests on interventions, shape (d, d)."""
+        return self.graph_.matrix(self.graph_.directed_by("interventions"))
+
+    @functools.cached_property
+    def pdag_(self) -> BoolMatrix:
+        """The equivalence class with all directions that have evidence, shape (d, d)."""
+        graph, undecided = self.graph_, self.graph_.undecided
+        matrix = graph.matrix()
+        matrix[graph.children[undecided], graph.causes[undecided]] = True
+        return matrix
+
+    @property
+    def _reversible(self) -> BoolVector:
+        """Whether the equivalence class leaves the direction of each edge open."""
+        return np.asarray(known(self.graph_.reversible), dtype=bool)
+
+    @functools.cached_property
+    def edges_(self) -> list[EdgeRecord]:
+        """One record per edge, sorted by source, then target."""
+        graph, names = self.graph_, self.table_.names
+        sources, gains = known(graph.sources).tolist(), self.fit_.score.strengths(graph)
+        return [
+            EdgeRecord(
+                names[graph.causes[k]],
+                names[graph.children[k]],
+                float(graph.weights[k]),
+                sources[k],
+                *(
+                    None if values is None or np.isnan(values[k]) else float(values[k])
+                    for values in (graph.strength, graph.error_rate, gains)
+                ),
+            )
+            for k in np.lexsort((graph.children, graph.causes)).tolist()
+        ]
+
+    @functools.cached_property
+    def variables_(self) -> tuple[Variable, ...]:
+        """Name, kind and levels of every column."""
+        return self.table_.coding.variables
+
+    @functools.cached_property
+    def score_(self) -> ScoreName:
+        """The score that was minimized."""
+        return self.fit_.score.name
+
+    @functools.cached_property
+    def coefficients_(self) -> list[LevelCoefficient]:
+        """The coefficients of edges with a category at one of their ends; empty for a table of numbers."""
+        return self.fit_.score.coefficients(self.graph_)
+
+    @functools.cached_property
+    def sem_(self) -> LinearSEM:
+        """The fitted model over the named variables; with environments, without interventions."""
+        r, score = self.graph_.residual_variances, self.fit_.score
+        if np.isnan(r).any():
+            raise AttributeError(
+                "A table with categories has no linear model (sem_). Its graph_ and edges_ have the weights between "
+                "numbers, and coefficients_ those of levels."
+            )
+        known(self.graph_.reversible)
+        sem = LinearSEM.from_moments(self.weights_, score.likelihood.noise_variances(r), self.moments_)
+        return LinearSEM(sem.weights, sem.noise_variances, self.table_.intercepts(sem.weights), sem.names)
+
+
+MATRICES = tuple(name for name, value in vars(GraphMatrices).items() if isinstance(value, functools.cached_property))
