@@ -39,30 +39,15 @@ class Lists(NamedTuple):
 
 
 class Chain:
-    """One start: the current state and the best one so far, with scratch space.
+    """One start: the current state, with all other `arrays` of the engine, and the best state so far."""
 
-    Parameters
-    ----------
-    lists : Lists
-        The candidates.
-    states : tuple of two states
-        Arrays of the engine for the current and the best state.
-    work, own : named tuples of arrays
-        Scratch space of the engine for the nodes that a moving node passes, and for that node.
-    start : Start
-        Where the chain begins.
-    seed : int
-        Random seed.
-    """
-
-    def __init__(self, lists: Lists, states: tuple[Any, Any], work: Any, own: Any, start: Start, seed: int) -> None:
-        d, total = len(start.order), lists.candidates.slots.shape[1]
-        self.start, self.begun, self.problem = start, False, lists.problem
+    def __init__(self, arrays: Any, start: Start, seed: int) -> None:
         # Slots by position are different in every chain.
-        self.candidates = lists.candidates._replace(slots=lists.candidates.slots.copy())
-        (self.state, self.best), self.work, self.own = states, work, own
-        self.agenda = empty_agenda(d, total, seed)
-        self.rng = np.random.default_rng(seed)
+        candidates = arrays.candidates._replace(slots=arrays.candidates.slots.copy())
+        agenda = empty_agenda(len(start.order), candidates.slots.shape[1], seed)
+        self.arrays = arrays._replace(candidates=candidates, agenda=agenda)
+        self.best = arrays.state._make(part.copy() for part in arrays.state)
+        self.start, self.begun, self.rng = start, False, np.random.default_rng(seed)
         # The best graph of all restarts, and the scores that they have reached.
         self.kept: CostedGraph | None = None
         self.ends: list[float] = []
@@ -76,16 +61,17 @@ class Chain:
     @property
     def perturbations(self) -> int:
         """Number of perturbations so far."""
-        return int(self.agenda.counts[kernels.DONE])
+        return int(self.arrays.agenda.counts[kernels.DONE])
 
     @property
     def waiting(self) -> int:
         """Number of nodes in the queue."""
-        return int(self.agenda.counts[kernels.WAITING])
+        return int(self.arrays.agenda.counts[kernels.WAITING])
 
     def begin(self, start: Start) -> None:
         """Begin with an order, and with those of its parents that are candidates."""
-        (order, edges, _), nodes, (first, slots) = start, self.state.nodes, self.candidates[:2]
+        (order, edges, _), state, (first, slots) = start, self.arrays.state, self.arrays.candidates[:2]
+        nodes, agenda = state.nodes, self.arrays.agenda
         d, owners = len(order), np.repeat(np.arange(len(order)), np.diff(first))
         nodes[kernels.ORDER], nodes[kernels.POSITION, order] = order, np.arange(d)
         # Slots are sorted by node and candidate.
@@ -94,24 +80,27 @@ class Chain:
         children = owners[chosen]
         nodes[kernels.COUNT] = count = np.bincount(children, minlength=d)
         places = np.arange(len(chosen)) - (np.cumsum(count) - count)[children]
-        self.state.parents[first[children] + places] = chosen - first[children]
+        state.parents[first[children] + places] = chosen - first[children]
         self.begin_state(owners)
-        for source, target in zip(self.state, self.best, strict=True):
+        for source, target in zip(state, self.best, strict=True):
             target[:] = source
-        self.agenda.lists[:] = 0
-        self.agenda.counts[: kernels.DONE] = 0
-        self.agenda.counts[kernels.LOW], self.agenda.counts[kernels.HIGH] = d, -1
+        agenda.lists[:] = 0
+        agenda.counts[: kernels.DONE] = 0
+        agenda.counts[kernels.LOW], agenda.counts[kernels.HIGH] = d, -1
         self.begun = True
 
     def begin_state(self, owners: NDArray[np.int64]) -> None:
         """Compute what the engine needs to know about the state; `owners` are the nodes of all slots."""
-        self.agenda = self.agenda._replace(pool=np.arange(len(self.best.nodes[0])))
+        self.set_pool(np.arange(self.arrays.state.nodes.shape[1]))
         self.advance(0, 0, 0.0)
+
+    def set_pool(self, nodes: NDArray[np.int64]) -> None:
+        """Choose the nodes at which perturbations begin."""
+        self.arrays = self.arrays._replace(agenda=self.arrays.agenda._replace(pool=nodes))
 
     def advance(self, perturbations: int, visits: int, barrier: float) -> None:
         """Continue the search for a while; without perturbations, visit the nodes in the queue."""
-        arrays = self.state, self.best, self.agenda, self.work, self.own
-        advance(self.problem, self.candidates, *arrays, perturbations, visits, barrier)
+        advance(self.arrays, self.best, perturbations, visits, barrier)
 
     def restart(self, start: Start, perturbations: int, barrier: float) -> None:
         """Climb from a start, and perturb what is found; the first time, only perturb."""
@@ -128,30 +117,32 @@ class Chain:
 
     def follow(self, leader: Chain) -> None:
         """Continue from the best state of another chain."""
-        for states in (self.state, self.best):
+        for states in (self.arrays.state, self.best):
             for source, target in zip(leader.best, states, strict=True):
                 target[:] = source
 
     def wake(self, nodes: NDArray[np.int64]) -> None:
         """Put some nodes into the queue, which is empty, in this order."""
-        self.agenda.lists[kernels.QUEUE, : len(nodes)] = nodes
-        self.agenda.lists[kernels.IS_ACTIVE, nodes] = 1
-        self.agenda.counts[kernels.HEAD], self.agenda.counts[kernels.WAITING] = 0, len(nodes)
+        lists = self.arrays.agenda.lists
+        lists[kernels.QUEUE, : len(nodes)] = nodes
+        lists[kernels.IS_ACTIVE, nodes] = 1
+        self.arrays.agenda.counts[kernels.HEAD], self.arrays.agenda.counts[kernels.WAITING] = 0, len(nodes)
 
     def sleep(self) -> None:
         """Empty the queue."""
-        self.agenda.counts[kernels.WAITING] = 0
-        self.agenda.lists[kernels.IS_ACTIVE] = 0
+        self.arrays.agenda.counts[kernels.WAITING] = 0
+        self.arrays.agenda.lists[kernels.IS_ACTIVE] = 0
 
     @property
     def present(self) -> CostedGraph:
         """The best state since the last restart, as a graph; edges are sorted by child, then cause."""
-        count, d = self.best.nodes[kernels.COUNT], len(self.candidates.first) - 1
+        candidates, best = self.arrays.candidates, self.best
+        count, d = best.nodes[kernels.COUNT], len(candidates.first) - 1
         children = np.repeat(np.arange(d), count)
-        corner = self.candidates.first[children]
+        corner = candidates.first[children]
         places = corner + np.arange(len(children)) - (np.cumsum(count) - count)[children]
-        edges = Edges(self.candidates.slots[kernels.NODE, corner + self.best.parents[places]], children, d)
-        return CostedGraph(self.best.nodes[kernels.ORDER].copy(), edges, self.best.values[kernels.COST].copy())
+        edges = Edges(candidates.slots[kernels.NODE, corner + best.parents[places]], children, d)
+        return CostedGraph(best.nodes[kernels.ORDER].copy(), edges, best.values[kernels.COST].copy())
 
     @property
     def found(self) -> CostedGraph:

@@ -30,6 +30,8 @@ HEAD, WAITING, CHANGED, LOW, HIGH, KICKS, FULL, DONE = 0, 1, 2, 3, 4, 5, 6, 7
 # Typed, because a literal would compile every kernel that takes it a second time.
 NO_NODE: Any = np.int64(-1)
 ONE: Any = np.int64(1)
+TRY: Any = np.bool_(False)
+DO: Any = np.bool_(True)
 # Score differences below this are rounding errors: r may be 1e-9 of a column's variance, and n log r amplifies errors.
 EPSILON = 1e-3
 # A column is determined by others if they leave less than this share of its variance; the rest is rounding error.

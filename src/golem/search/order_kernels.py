@@ -1,8 +1,7 @@
 """Compiled search over orders: perturb the order, and move nodes to better positions. It serves all engines.
 
-An engine is a set of arrays: a problem, candidates, states and scratch space. The type of its problem chooses, when a
-kernel is compiled, among the implementations of the kernels declared here: the parents and the cost of the moving node,
-whose present and best ones are in `own`, and of the nodes that it passes.
+An engine e is a named tuple of arrays (see `order_kernel_arrays`). Its type chooses, when a kernel is compiled, among
+the implementations of the kernels declared here: parents and cost of the moving node, and of the nodes that it passes.
 """
 
 from __future__ import annotations
@@ -17,6 +16,7 @@ from golem.search.order_kernel_arrays import (
     CHANGED,
     COST,
     COUNT,
+    DO,
     DONE,
     EPSILON,
     FULL,
@@ -38,8 +38,8 @@ from golem.search.order_kernel_arrays import (
     REQUIRED,
     REQUIRED_BACK,
     TOUCHED,
+    TRY,
     WAITING,
-    Agenda,
 )
 
 # A perturbation moves nodes by at most this many of their candidates.
@@ -47,63 +47,52 @@ REACH: Any = np.int64(4)
 
 
 @engine_kernel
-def begin_node(problem: Any, candidates: Any, state: Any, agenda: Agenda, work: Any, j: int) -> None:
+def begin_node(e: Any, j: int) -> None:
     """Compute the cost of j with the parents that it has in the state, or with better ones; j becomes active."""
 
 
 @engine_kernel
-def load_own(problem: Any, candidates: Any, state: Any, work: Any, own: Any, v: int) -> Any:
+def load_own(e: Any, v: int) -> Any:
     """Load v with its present parents; return the cost."""
 
 
 @engine_kernel
-def load_likely(problem: Any, candidates: Any, state: Any, work: Any, own: Any, v: int, before: int) -> Any:
-    """Load v with parents that are chosen, from its likely ones, among its first candidates by position."""
+def load_likely(e: Any, v: int, before: int) -> Any:
+    """Load v with parents that are chosen, from its likely ones, among its first candidates; return the cost."""
 
 
 @engine_kernel
-def load_forced(problem: Any, candidates: Any, state: Any, work: Any, own: Any, v: int, limit: int) -> None:
+def load_forced(e: Any, v: int, limit: int) -> None:
     """Load v with parents that are chosen, from its present ones, before a position; remember them as the best."""
 
 
 @engine_kernel
-def pass_own(
-    problem: Any, candidates: Any, state: Any, work: Any, own: Any, v: int, slot: int, gains: bool, cost: float
-) -> Any:
+def pass_own(e: Any, v: int, slot: int, gains: bool, cost: float) -> Any:
     """Let v gain or lose a candidate as a possible parent; return the new cost, given the old one."""
 
 
 @engine_kernel
-def remember_own(problem: Any, own: Any) -> None:
+def remember_own(e: Any) -> None:
     """Remember the loaded parents as the best so far."""
 
 
 @engine_kernel
-def set_own(problem: Any, candidates: Any, state: Any, agenda: Agenda, work: Any, own: Any, v: int) -> None:
+def set_own(e: Any, v: int) -> None:
     """Give v the best parents remembered; if they are new, v becomes active with them."""
 
 
 @engine_kernel
-def changed_cost(
-    problem: Any, candidates: Any, state: Any, agenda: Agenda, work: Any, u: int, slot: int, gains: bool
-) -> Any:
-    """Return the change of the cost of u if it gains or loses a candidate as a possible parent."""
+def change(e: Any, u: int, slot: int, gains: bool, carry_out: bool) -> Any:
+    """Return the change of the cost of u if it gains or loses a candidate as a possible parent; carry it out or not."""
 
 
 @engine_kernel
-def carry_out(
-    problem: Any, candidates: Any, state: Any, agenda: Agenda, work: Any, u: int, slot: int, gains: bool
-) -> None:
-    """Let u gain or lose a candidate as a possible parent."""
-
-
-@engine_kernel
-def copy_node(problem: Any, first: Any, source: Any, target: Any, v: int) -> None:
+def copy_node(e: Any, source: Any, target: Any, v: int) -> None:
     """Copy all but the position of v from one state to another."""
 
 
 @engine_kernel
-def is_full(problem: Any, work: Any) -> Any:
+def is_full(e: Any) -> Any:
     """Return whether the engine has no room for a further step."""
 
 
@@ -188,11 +177,11 @@ def draw_near(position: Any, nodes: Any, ranked: Any, random: Any, v: int) -> An
 
 
 @inlined
-def draw_move(candidates: Any, state: Any, agenda: Agenda, v: int) -> Any:
+def draw_move(e: Any, v: int) -> Any:
     """Draw a node to move and one that it passes, to reverse an edge into v or to move a node near v."""
-    nodes, random = state.nodes, agenda.random
-    a = candidates.first[v]
-    if agenda.counts[KICKS] == 0:
+    candidates, state, random = e.candidates, e.state, e.agenda.random
+    nodes, a = state.nodes, candidates.first[v]
+    if e.agenda.counts[KICKS] == 0:
         parent = candidates.slots[NODE, a + state.parents[a + draw(random, nodes[COUNT, v])]]
         return (v, parent) if draw(random, ONE + 1) == 0 else (parent, v)
     slots, b = candidates.slots, candidates.first[v + 1]
@@ -202,9 +191,7 @@ def draw_move(candidates: Any, state: Any, agenda: Agenda, v: int) -> Any:
 
 
 @inlined
-def best_place(
-    problem: Any, candidates: Any, state: Any, agenda: Agenda, work: Any, own: Any, v: int, deep: bool, barrier: float
-) -> Any:
+def best_place(e: Any, v: int, deep: bool, barrier: float) -> Any:
     """Find a better position of v with the order of the others fixed, and remember its parents there.
 
     v walks to the right and to the left past its candidates, one at a time. If it passes u to the right, u loses v, and
@@ -212,6 +199,7 @@ def best_place(
     before v. A walk ends if the score exceeds the current one by more than `barrier`. `deep` adds a walk from the right
     end to the left that starts with the likely parents of v. If the current position is best, NO_NODE is returned.
     """
+    candidates, state, agenda = e.candidates, e.state, e.agenda
     first, m = candidates.first[v], candidates.first[v + 1] - candidates.first[v]
     shift, position = agenda.shift, state.nodes[POSITION]
     kinds, nodes = candidates.slots[KIND, first : first + m], candidates.slots[NODE, first : first + m]
@@ -225,29 +213,29 @@ def best_place(
         step = 1 if walk == 0 else -1
         at, end = here, others if walk == 0 else here - here
         if walk < 2:
-            cost = load_own(problem, candidates, state, work, own, v)
+            cost = load_own(e, v)
         else:
             at, end = right, left
-            cost = load_likely(problem, candidates, state, work, own, v, right)
+            cost = load_likely(e, v, right)
         while True:
             total = cost + shift[at]
             if total < best - EPSILON:
                 best = total
-                remember_own(problem, own)
+                remember_own(e)
                 place = position[v] if at == here else position[nodes[ranked[at - 1 if at > here else at]]]
             elif total > present + barrier and walk < 2:
                 break
-            if at == end or is_full(problem, work):
+            if at == end or is_full(e):
                 break
             c = ranked[at if walk == 0 else at - 1]
             if walk < 2:
                 if kinds[c] & (REQUIRED_BACK if walk == 0 else REQUIRED):
                     break
                 back = candidates.slots[BACK, first + c]
-                moved = changed_cost(problem, candidates, state, agenda, work, nodes[c], back, walk == 1)
+                moved = change(e, nodes[c], back, walk == 1, TRY)
                 shift[at + step] = shift[at] + moved
             at += step
-            cost = pass_own(problem, candidates, state, work, own, v, c, walk == 0, cost)
+            cost = pass_own(e, v, c, walk == 0, cost)
         if walk == 0:
             right = at
         elif walk == 1:
@@ -256,14 +244,14 @@ def best_place(
 
 
 @inlined
-def forced_place(problem: Any, candidates: Any, state: Any, work: Any, own: Any, v: int, past: int) -> Any:
+def forced_place(e: Any, v: int, past: int) -> Any:
     """Return the position of another node, and remember the parents of v there.
 
     If a required edge prevents the move, NO_NODE is returned.
     """
+    candidates, position = e.candidates, e.state.nodes[POSITION]
     first, m = candidates.first[v], candidates.first[v + 1] - candidates.first[v]
     kinds, nodes = candidates.slots[KIND, first : first + m], candidates.slots[NODE, first : first + m]
-    position = state.nodes[POSITION]
     rank_candidates(position, nodes, candidates.slots[RANKED, first : first + m], v)
     here, place = position[v], position[past]
     for c in range(m):
@@ -272,15 +260,15 @@ def forced_place(problem: Any, candidates: Any, state: Any, work: Any, own: Any,
             place = NO_NODE
             break
     if place != NO_NODE:
-        load_forced(problem, candidates, state, work, own, v, place + (place > here))
+        load_forced(e, v, place + (place > here))
     return place
 
 
 @inlined
-def move(problem: Any, candidates: Any, state: Any, agenda: Agenda, work: Any, v: int, place: int) -> None:
+def move(e: Any, v: int, place: int) -> None:
     """Move v to a position, and update the nodes that lose or gain it as a predecessor; its candidates are ranked."""
-    order, position, counts = state.nodes[ORDER], state.nodes[POSITION], agenda.counts
-    first, here = candidates.first[v], position[v]
+    candidates, agenda, order, position = e.candidates, e.agenda, e.state.nodes[ORDER], e.state.nodes[POSITION]
+    first, here, counts = candidates.first[v], position[v], agenda.counts
     gains = place < here
     others = candidates.first[v + 1] - first
     others -= others == order.size
@@ -288,7 +276,7 @@ def move(problem: Any, candidates: Any, state: Any, agenda: Agenda, work: Any, v
         c = candidates.slots[RANKED, first + (others - 1 - i if gains else i)]
         u, back = candidates.slots[NODE, first + c], candidates.slots[BACK, first + c]
         if min(here, place) <= position[u] <= max(here, place):
-            carry_out(problem, candidates, state, agenda, work, u, back, gains)
+            change(e, u, back, gains, DO)
             activate(agenda.lists, counts, u)
             touch(agenda.lists, counts, u)
     step = -1 if gains else 1
@@ -303,9 +291,9 @@ def move(problem: Any, candidates: Any, state: Any, agenda: Agenda, work: Any, v
 
 
 @kernel
-def copy_touched(problem: Any, first: Any, source: Any, target: Any, agenda: Agenda) -> None:
+def copy_touched(e: Any, source: Any, target: Any) -> None:
     """Copy what differs between the state and the best state, and note that nothing differs any more."""
-    counts = agenda.counts
+    agenda, counts = e.agenda, e.agenda.counts
     for q in range(counts[LOW], counts[HIGH] + 1):
         v = source.nodes[ORDER, q]
         target.nodes[ORDER, q] = v
@@ -313,44 +301,33 @@ def copy_touched(problem: Any, first: Any, source: Any, target: Any, agenda: Age
     for i in range(counts[CHANGED]):
         v = agenda.lists[TOUCHED, i]
         agenda.lists[IS_TOUCHED, v] = 0
-        copy_node(problem, first, source, target, v)
+        copy_node(e, source, target, v)
     counts[CHANGED] = 0
     counts[LOW] = source.nodes.shape[1]
     counts[HIGH] = -1
 
 
 @inlined
-def keep_better(problem: Any, first: Any, state: Any, best: Any, agenda: Agenda) -> Any:
+def keep_better(e: Any, best: Any) -> Any:
     """Copy the state to `best`, or restore the state from `best` if its score rose; return whether it rose.
 
     Moves may be evaluated with updated inverses and carried out with fresh regressions. The two differ in
     ill-conditioned problems, so that a move can raise the score. Equal scores are kept: the search may move through an
     equivalence class.
     """
-    rise = 0.0
+    state, agenda, rise = e.state, e.agenda, 0.0
     for i in range(agenda.counts[CHANGED]):
         v = agenda.lists[TOUCHED, i]
         rise += state.values[COST, v] - best.values[COST, v]
     source, target = state, best
     if rise >= EPSILON:
         source, target = best, state
-    copy_touched(problem, first, source, target, agenda)
+    copy_touched(e, source, target)
     return rise >= EPSILON
 
 
 @entry
-def advance(
-    problem: Any,
-    candidates: Any,
-    state: Any,
-    best: Any,
-    agenda: Agenda,
-    work: Any,
-    own: Any,
-    perturbations: int,
-    visits: int,
-    barrier: float,
-) -> None:
+def advance(e: Any, best: Any, perturbations: int, visits: int, barrier: float) -> None:
     """Perturb the order some times, or visit some nodes of the queue with deep walks; keep the better state.
 
     If both numbers are zero, the nodes of the pool begin with the parents in the state. A perturbation reverses one
@@ -358,11 +335,11 @@ def advance(
     visited. They move to their best positions until none is better. Without perturbations, every move that raises the
     score is undone.
     """
-    counts, v = agenda.counts, NO_NODE
+    state, agenda, counts, v = e.state, e.agenda, e.agenda.counts, NO_NODE
     deep = perturbations == 0
     if perturbations + visits == 0:
         for i in range(agenda.pool.size):
-            begin_node(problem, candidates, state, agenda, work, agenda.pool[i])
+            begin_node(e, agenda.pool[i])
         return  # the best state is not known yet
     for _ in range(visits if deep else perturbations):
         left, kick, length = ONE if deep else visits, ONE - 1, counts[WAITING] - 1
@@ -371,27 +348,27 @@ def advance(
             counts[KICKS] = 0
             if state.nodes[COUNT, v] == 0 or draw(agenda.random, ONE + 1) == 0:
                 counts[KICKS] = 2 + draw(agenda.random, ONE + 2)
-        while left > 0 and not is_full(problem, work):
+        while left > 0 and not is_full(e):
             if not deep and kick < max(counts[KICKS], 1):
                 kick += 1
-                u, past = draw_move(candidates, state, agenda, v)
+                u, past = draw_move(e, v)
                 if u == past:
                     continue
-                place = forced_place(problem, candidates, state, work, own, u, past)
+                place = forced_place(e, u, past)
             elif counts[WAITING] > 0:
                 left -= 1
                 u = take_first(agenda.lists, counts)
-                place = best_place(problem, candidates, state, agenda, work, own, u, deep, barrier)
+                place = best_place(e, u, deep, barrier)
             else:
                 break
             if place != NO_NODE:
-                set_own(problem, candidates, state, agenda, work, own, u)
-                move(problem, candidates, state, agenda, work, u, place)
-        rose = keep_better(problem, candidates.first, state, best, agenda)
+                set_own(e, u)
+                move(e, u, place)
+        rose = keep_better(e, best)
         if rose or not deep:
             # A node that would make the same move again must wait until one of its neighbours has moved.
             shorten_queue(agenda.lists, counts, max(length, ONE - 1) if deep else ONE - 1)
         counts[DONE] += not deep
-        if is_full(problem, work):
+        if is_full(e):
             counts[FULL] = 1
             break

@@ -315,7 +315,7 @@ class OrderSearch:
             nodes = np.flatnonzero(self.contested)
             pool = np.concatenate([np.arange(d), *[nodes] * (d // max(len(nodes), 1))])
             for chain in self.chains:
-                chain.agenda = chain.agenda._replace(pool=pool)
+                chain.set_pool(pool)
             self._each(block, self.chains)
             self._combine()
             if (score := self.leader().score) < before - self.engine.edge_penalty:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import importlib
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Protocol
 
@@ -16,6 +17,7 @@ from golem.runtime.interrupts import losing_interrupts
 from golem.runtime.types import BoolMatrix, Matrix, Vector
 from golem.score.node_scores import Counts, GaussianBlocks
 from golem.score.solution import TIE, Callback, Status
+from golem.search.engines import ENGINES
 from golem.search.exact_order import LARGEST_EXACT, Subsets
 from golem.search.found_graph import FoundGraph
 from golem.search.masks import checked_masks
@@ -102,9 +104,14 @@ def search_order(
 
 def engine_of(score: NodeCosts, allowed: BoolMatrix | None, required: BoolMatrix | None) -> Engine:
     """Return the engine that is registered for a score."""
-    from golem.search.engines import ENGINES  # imports numba
+    return _engine_class(type(score))(score, allowed, required)
 
-    return ENGINES[type(score)](score, allowed, required)
+
+def _engine_class(kind: type) -> type[Engine]:
+    """Import the engine of a type of score."""
+    module, name = ENGINES[kind].split(":")
+    found: type[Engine] = getattr(importlib.import_module(module), name)
+    return found
 
 
 def search_with_engine(
@@ -129,10 +136,9 @@ def compile_engine(kind: type, announce: bool = False) -> None:
     This happens once per process. With `announce`, a line in the log says so if they are compiled.
     """
     from golem.search import jit  # imports numba
-    from golem.search.engines import ENGINES
 
     with losing_interrupts(), jit.logged_if_compiled(COMPILING) if announce else contextlib.nullcontext():
-        search_with_engine(engine_of(ENGINES[kind].tiny_score(), None, None))
+        search_with_engine(engine_of(_engine_class(kind).tiny_score(), None, None))
 
 
 def compile_node_scores() -> None:

@@ -17,9 +17,7 @@ from golem.search.engines.record_kernel_arrays import (
     STRIDE,
     VARIANCE,
     WIDTH,
-    BlockProblem,
-    Candidates,
-    Work,
+    BlockArrays,
 )
 from golem.search.engines.record_parent_kernels import coefficients_without_parents, count_coefficients, fit_costs
 from golem.search.jit import implements, kernel
@@ -98,12 +96,13 @@ def block_cost(R: Any, V: Any, rank: int, own: int, w: int, start: int, wc: int,
     return residual_logdet(A, floor, m, w)
 
 
-@implements(fit_costs, BlockProblem)
-def gaussian_costs(problem: BlockProblem, candidates: Candidates, work: Work, j: int, P: Any, k: int) -> Any:
+@implements(fit_costs, BlockArrays)
+def gaussian_costs(e: BlockArrays, j: int, P: Any, k: int) -> Any:
     """Return the cost of j with the first k slots of P as parents; add the costs with one more to finite entries.
 
     Penalties are not included.
     """
+    problem, candidates, work = e.problem, e.candidates, e.work
     first, m = candidates.first[j], candidates.first[j + 1] - candidates.first[j]
     own, w, stride = problem.nodes[OWN, j], problem.nodes[WIDTH, j], problem.nodes[STRIDE, j]
     costs, V, total = work.vectors[COSTS], work.V, 0.0
@@ -129,13 +128,13 @@ def gaussian_costs(problem: BlockProblem, candidates: Candidates, work: Work, j:
     return total
 
 
-@implements(count_coefficients, BlockProblem)
-def add_coefficients(problem: BlockProblem, number: float, width: int) -> Any:
+@implements(count_coefficients, BlockArrays)
+def add_coefficients(e: BlockArrays, number: float, width: int) -> Any:
     """Return the number of columns of the parents with one more."""
     return number + width
 
 
-@implements(coefficients_without_parents, BlockProblem)
-def no_coefficients(problem: BlockProblem) -> Any:
+@implements(coefficients_without_parents, BlockArrays)
+def no_coefficients(e: BlockArrays) -> Any:
     """Return zero: an intercept is not penalized."""
     return 0.0

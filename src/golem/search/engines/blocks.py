@@ -13,15 +13,15 @@ from golem.search.engines import block_kernels  # noqa: F401  registers the kern
 from golem.search.engines import record_kernel_arrays as arrays
 from golem.search.engines.correlation import correlation_problem
 from golem.search.engines.correlation_candidates import markov_blankets
-from golem.search.engines.engine import engine_for
 from golem.search.engines.records import FEW, RecordEngine, Values, empty_values
 from golem.search.order_kernel_arrays import ALLOWED
 from golem.search.search_order import size_limits
 
 
-@engine_for(GaussianBlocks)
 class BlockEngine(RecordEngine):
     """Costs are log determinants of residual blocks. A node has a block of the columns of its candidates."""
+
+    engine_arrays = arrays.BlockArrays
 
     def __init__(self, score: GaussianBlocks, allowed: BoolMatrix | None, required: BoolMatrix | None) -> None:
         p, width, penalty = int(score.first[-1]), np.diff(score.first), score.penalty

@@ -21,7 +21,7 @@ from golem.runtime.threads import blas_threads_for
 from golem.runtime.types import BoolMatrix, Matrix, Vector
 from golem.score.gaussian_columns import GaussianColumns
 from golem.score.regression import regress_edges
-from golem.search.chain import Chain, Lists, Start
+from golem.search.chain import Chain, Lists, Start, empty_agenda
 from golem.search.engines import correlation_kernel_arrays as arrays
 from golem.search.engines import correlation_kernels  # noqa: F401  registers the kernels
 from golem.search.engines.correlation_candidates import (
@@ -31,7 +31,7 @@ from golem.search.engines.correlation_candidates import (
     most_correlated,
     scratch,
 )
-from golem.search.engines.engine import Engine, engine_for
+from golem.search.engines.engine import Engine
 from golem.search.order_kernel_arrays import NODE, POSITION
 from golem.search.order_problem import Effort
 
@@ -41,7 +41,6 @@ _TRIED_TWICE_FROM = 150
 _ROWS = 128
 
 
-@engine_for(GaussianColumns)
 class CorrelationEngine(Engine):
     """The fast engine, for one covariance and one column per node. Searches of one table share their candidates."""
 
@@ -67,9 +66,9 @@ class CorrelationEngine(Engine):
 
     def set_prior(self, centre: float, spread: float) -> None:
         """Change the prior on the log noise variances. Searches with different priors share the candidates."""
-        self.problem = self.problem._replace(
-            centre=centre - np.log(self.score.variances), tightness=0.0 if np.isinf(spread) else 1.0 / spread
-        )
+        values = self.problem.values.copy()
+        values[arrays.CENTRE] = centre - np.log(self.score.variances)
+        self.problem = self.problem._replace(values=values, tightness=0.0 if np.isinf(spread) else 1.0 / spread)
 
     def prepare(self, check: Callable[[], None]) -> None:
         """Do nothing, as searches with different priors share the neighbours."""
@@ -95,26 +94,23 @@ class CorrelationEngine(Engine):
 
     def chains(self, lists: Lists, starts: Sequence[Start], seeds: Sequence[int]) -> list[Chain]:
         """Return one chain per start."""
-        most, total = int(np.diff(lists.candidates.first).max(initial=0)), lists.candidates.slots.shape[1]
-        lists = lists._replace(problem=self.problem)
-        return [
-            _CorrelationChain(
-                lists,
-                (_empty_state(self.d, total), _empty_state(self.d, total)),
-                scratch(most, self.problem.most_parents),
-                scratch(most, self.problem.most_parents),
-                start,
-                seed,
+        first, total = lists.candidates.first, lists.candidates.slots.shape[1]
+        most = int(np.diff(first).max(initial=0)), self.problem.most_parents
+
+        def arrays_of_chain() -> arrays.CorrelationArrays:
+            state, agenda = _empty_state(self.d, total), empty_agenda(0, 0, 0)
+            return arrays.CorrelationArrays(
+                self.problem, lists.candidates, state, agenda, scratch(*most), scratch(*most)
             )
-            for start, seed in zip(starts, seeds, strict=True)
-        ]
+
+        return [_CorrelationChain(arrays_of_chain(), start, seed) for start, seed in zip(starts, seeds, strict=True)]
 
     def costs(self, edges: Edges) -> Vector:
         """Return the cost of every node of a graph."""
         log_r = np.log(regress_edges(edges.children, edges.causes, self.problem.S).residual_variances)
-        prior = self.problem.tightness * (log_r - self.problem.centre) ** 2
+        prior = self.problem.tightness * (log_r - self.problem.values[arrays.CENTRE]) ** 2
         number = np.bincount(edges.children, minlength=self.d)
-        return np.asarray(self.problem.n * log_r + prior + self.problem.penalty[number])
+        return np.asarray(self.problem.n * log_r + prior + self.problem.values[arrays.PENALTY, number])
 
 
 class _CorrelationChain(Chain):
@@ -122,10 +118,11 @@ class _CorrelationChain(Chain):
 
     def begin_state(self, owners: NDArray[np.int64]) -> None:
         """Compute the hashes, and then the costs."""
-        position, nodes, hashes = self.state.nodes[POSITION], self.candidates.slots[NODE], self.state.hashes
+        (_, candidates, state, *_), nodes = self.arrays, self.arrays.candidates.slots[NODE]
+        position, hashes = state.nodes[POSITION], state.hashes
         precedes = position[nodes] < position[owners]
         hashes[:] = 0
-        np.add.at(hashes[arrays.BEFORE], owners[precedes], self.candidates.keys[0, nodes[precedes]])
+        np.add.at(hashes[arrays.BEFORE], owners[precedes], candidates.keys[0, nodes[precedes]])
         super().begin_state(owners)
 
 
@@ -134,9 +131,7 @@ def correlation_problem(R: Matrix, n: int, penalty: Vector, most: int) -> arrays
     return arrays.CorrelationProblem(
         S=R,
         n=float(n),
-        penalty=penalty,
-        threshold=-np.expm1(-np.append(np.diff(penalty), np.inf) / n),
-        centre=np.zeros(len(R)),
+        values=np.stack([penalty, -np.expm1(-np.append(np.diff(penalty), np.inf) / n), np.zeros(len(R))]),
         tightness=0.0,
         most_parents=most,
     )

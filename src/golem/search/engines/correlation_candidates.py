@@ -18,7 +18,6 @@ from golem.runtime.threads import blas_threads_for
 from golem.runtime.types import BoolMatrix, BoolVector, Matrix, Vector
 from golem.search.engines import correlation_kernel_arrays as arrays
 from golem.search.engines import correlation_parent_kernels
-from golem.search.engines.correlation_parent_kernels import fill_blocks
 from golem.search.order_kernel_arrays import ALLOWED, LIKELY, NODE, REQUIRED, REQUIRED_BACK
 
 # Up to this number of nodes, all nodes are candidates of each other.
@@ -140,7 +139,7 @@ def choose_parents(
     def choose(k: int) -> tuple[NDArray[np.int32], Vector]:
         nodes = np.arange(k, d, workers)
         first = np.append(0, np.cumsum(number[nodes]))
-        work = scratch(longest if within else d, most, longest if within else 0)
+        work = scratch(longest if within else d, most)
         rows, r = np.full((len(nodes), most), -1, dtype=np.int32), np.ones(len(nodes))
         correlation_parent_kernels.choose_parents(
             problem,
@@ -155,6 +154,7 @@ def choose_parents(
             np.full(d, ALLOWED),
             rows,
             r,
+            np.zeros(longest**2 if within else 0),
         )
         return rows, r
 
@@ -245,7 +245,9 @@ def _blocks(
         for start, stop in np.flatnonzero(np.diff(np.concatenate([[True], new, [True]]))).reshape(-1, 2):
             width, old = int(sizes[start:stop].sum()), before.corner[start]
             blocks[corner[start] : corner[start] + width] = before.blocks[old : old + width]
-    fill_blocks(S, first, others, corner, np.flatnonzero(new), blocks)
+    for j in np.flatnonzero(new):
+        nodes = others[first[j] : first[j + 1]]
+        blocks[corner[j] : corner[j] + sizes[j]] = S[np.ix_(nodes, nodes)].ravel()
     return blocks, corner
 
 
@@ -259,13 +261,12 @@ def _changed(first: NDArray[np.int64], others: NDArray[np.int64], before: arrays
     return np.asarray(~same | (np.bincount(owners[known], weights=differs, minlength=d) > 0))
 
 
-def scratch(m: int, most_parents: int, block: int = 0) -> arrays.Work:
-    """Allocate scratch space for nodes with at most m candidates, and for their correlations if they are not stored."""
+def scratch(m: int, most_parents: int) -> arrays.Work:
+    """Allocate scratch space for nodes with at most m candidates."""
     most = min(m, most_parents) + 1
     return arrays.Work(
         nodes=np.zeros((5, 2 * m + 2), dtype=np.int64),
         vectors=np.zeros((8, m + 3)),
         K=np.zeros((most, most)),
         W=np.zeros((most, m + 1)),
-        R=np.zeros(block * block),
     )

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-import numpy as np
+from golem.search.order_kernel_arrays import Agenda
 
 # Lower bound of residual variances in logarithms.
 TINY = 1e-14
-# Typed, because a literal would compile every kernel that takes it a second time.
-TRY: Any = np.bool_(False)
-DO: Any = np.bool_(True)
-
+# Rows of `CorrelationProblem.values`: the penalty of k parents; one more is worth it if it lowers r by a larger share
+# than the threshold; the centre of the prior of every node.
+PENALTY, THRESHOLD, CENTRE = 0, 1, 2
 # The second row of `State.values`, the rows of `State.hashes` and `State.vectors`, and values of `State.marks`.
 RESIDUAL = 1
 BEFORE, CHOSEN = 0, 1
@@ -32,11 +31,8 @@ class CorrelationProblem(NamedTuple):
 
     S: Any
     n: float
-    # penalty[k] is the penalty of k parents. One more is worth it if it lowers r by a larger share than threshold[k].
-    penalty: Any
-    threshold: Any
+    values: Any
     # A prior on the log residual variances adds the cost tightness (log r - centre)^2. Tightness 0 is likelihood-NV.
-    centre: Any
     tightness: float
     most_parents: int
 
@@ -76,11 +72,21 @@ class State(NamedTuple):
 class Work(NamedTuple):
     """Scratch space for one node: lists of candidates, vectors along the parents or the candidates, K = R_PP^-1.
 
-    W has whitened parents, and R is used for correlations of candidates that are not stored.
+    W has whitened parents.
     """
 
     nodes: Any
     vectors: Any
     K: Any
     W: Any
-    R: Any
+
+
+class CorrelationArrays(NamedTuple):
+    """The engine: the score, the states, and scratch space for the moving node and for the nodes that it passes."""
+
+    problem: CorrelationProblem
+    candidates: Candidates
+    state: State
+    agenda: Agenda
+    work: Work
+    own: Work

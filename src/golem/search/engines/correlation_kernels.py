@@ -15,7 +15,6 @@ from golem.search.engines.correlation_kernel_arrays import (
     BEST,
     CHOSEN,
     CLOSED,
-    DO,
     GIVEN,
     INSIDE,
     LEAST,
@@ -29,11 +28,10 @@ from golem.search.engines.correlation_kernel_arrays import (
     ROLE,
     SIZE,
     TARGET,
-    TRY,
     USEFUL,
     B,
     Candidates,
-    CorrelationProblem,
+    CorrelationArrays,
     G,
     H,
     State,
@@ -58,22 +56,22 @@ from golem.search.order_kernel_arrays import (
     POSITION,
     RANKED,
     REQUIRED,
-    Agenda,
 )
 from golem.search.order_kernels import activate, touch
 
 
 @inlined
-def block_of(first: Any, corner: Any, blocks: Any, j: int) -> Any:
+def block_of(candidates: Candidates, j: int) -> Any:
     """Return the correlations R of the candidates of j."""
-    m = first[j + 1] - first[j]
-    return blocks[corner[j] : corner[j] + m * m].reshape((m, m))
+    m, corner = candidates.first[j + 1] - candidates.first[j], candidates.corner[j]
+    return candidates.blocks[corner : corner + m * m].reshape((m, m))
 
 
 @kernel
-def load(candidates: Candidates, state: State, work: Work, j: int) -> None:
+def load(e: CorrelationArrays, work: Work, j: int) -> None:
     """Load the present parents of j into the scratch space."""
-    R = block_of(candidates.first, candidates.corner, candidates.blocks, j)
+    candidates, state = e.candidates, e.state
+    R = block_of(candidates, j)
     P, k, first, m = work.nodes[PARENTS], state.nodes[COUNT, j], candidates.first[j], R.shape[0]
     position, nodes = state.nodes[POSITION], candidates.slots[NODE, first : first + m]
     for c in range(m):
@@ -109,21 +107,13 @@ def mark_useful(g: Any, h: Any, kinds: Any, low: float, high: float, marks: Any)
 
 
 @kernel
-def set_parents(
-    problem: CorrelationProblem,
-    candidates: Candidates,
-    state: State,
-    agenda: Agenda,
-    work: Work,
-    j: int,
-    parents: Any,
-    k: int,
-) -> None:
+def set_parents(e: CorrelationArrays, work: Work, j: int, parents: Any, k: int) -> None:
     """Give j the first k of these parents, and recompute r and the vectors, so that errors do not accumulate.
 
     It becomes active with its parents.
     """
-    R, first = block_of(candidates.first, candidates.corner, candidates.blocks, j), candidates.first[j]
+    candidates, state, agenda = e.candidates, e.state, e.agenda
+    R, first = block_of(candidates, j), candidates.first[j]
     m = R.shape[0]
     nodes, chosen = candidates.slots[NODE, first : first + m], state.parents[first : first + m]
     g, h, target = state.vectors[G, first : first + m], state.vectors[H, first : first + m], candidates.targets[first:]
@@ -143,8 +133,8 @@ def set_parents(
     state.nodes[COUNT, j] = k
     state.hashes[CHOSEN, j] = signature
     state.values[RESIDUAL, j] = r
-    state.values[COST, j] = node_cost(problem, j, r, k)
-    low, high = gain_window(problem, j, r, k)
+    state.values[COST, j] = node_cost(e.problem, j, r, k)
+    low, high = gain_window(e.problem, j, r, k)
     mark_useful(g, h, candidates.slots[KIND, first:], low, high, state.marks[first:])
     for i in range(k):
         state.marks[first + chosen[i]] = PARENT
@@ -153,78 +143,80 @@ def set_parents(
 
 
 @kernel
-def change(
-    problem: CorrelationProblem,
-    candidates: Candidates,
-    state: State,
-    agenda: Agenda,
-    work: Work,
-    j: int,
-    c: int,
-    gains: bool,
-    carry_out: bool,
-) -> Any:
+def exchange(before: Any, keys: Any, v: int, j: int, gains: bool) -> None:
+    """Update the hashes of the predecessors of two nodes if v comes to be before j, or after it."""
+    first, second = (v, j) if gains else (j, v)
+    before[second] += keys[first]
+    before[first] -= keys[second]
+
+
+@implements(order_kernels.change, CorrelationArrays)
+def change(e: CorrelationArrays, j: int, c: int, gains: bool, carry_out: bool) -> Any:
     """Return the change of the cost of j if it gains or loses its candidate c as a predecessor; carry it out or not."""
+    candidates, state, agenda, work = e.candidates, e.state, e.agenda, e.work
     first, hashes = candidates.first[j], state.hashes
     slot = first + c
-    if state.marks[slot] != (USEFUL if gains else PARENT):
+    idle = state.marks[slot] != (USEFUL if gains else PARENT)
+    if idle and not carry_out:
         return 0.0
     key = (hashes[BEFORE, j] * MIX) ^ hashes[CHOSEN, j]
+    if carry_out:
+        exchange(hashes[BEFORE], candidates.keys[0], candidates.slots[NODE, slot], j, gains)
+    if idle:
+        return 0.0
     known = agenda.key[slot] == key
     difference = agenda.cost[slot] - state.values[COST, j]
     # A node that loses a parent needs others even if that costs nothing, as with collinear columns. Gains within
     # rounding are ignored. They would activate nodes and make the search depend on the units.
     if not known or (carry_out and (not gains or difference < -1e-6)):
-        load(candidates, state, work, j)
+        load(e, work, j)
         work.nodes[GIVEN, 0] = c
         work.nodes[ROLE, c] = OPEN if gains else INSIDE
-        R = block_of(candidates.first, candidates.corner, candidates.blocks, j)
+        R = block_of(candidates, j)
         kinds = candidates.slots[KIND, first : first + R.shape[0]]
-        cost = adjust(problem, kinds, R, work, j, ONE if gains else ONE - 1, NO_NODE if gains else c)
+        cost = adjust(e.problem, kinds, R, work, j, ONE if gains else ONE - 1, NO_NODE if gains else c)
         difference = cost - state.values[COST, j]
         agenda.key[slot] = key
         agenda.cost[slot] = cost
         if carry_out and (not gains or difference < -1e-6):
-            set_parents(problem, candidates, state, agenda, work, j, work.nodes[PARENTS], work.nodes[SIZE, 0])
+            set_parents(e, work, j, work.nodes[PARENTS], work.nodes[SIZE, 0])
     return difference if not gains or difference < -1e-6 else 0.0
 
 
-@implements(order_kernels.begin_node, CorrelationProblem)
-def begin_node(
-    problem: CorrelationProblem, candidates: Candidates, state: State, agenda: Agenda, work: Work, j: int
-) -> None:
+@implements(order_kernels.begin_node, CorrelationArrays)
+def begin_node(e: CorrelationArrays, j: int) -> None:
     """Compute the cost of j and its vectors."""
+    candidates, state, work = e.candidates, e.state, e.work
     for i in range(state.nodes[COUNT, j]):
         work.nodes[GIVEN, i] = state.parents[candidates.first[j] + i]
-    set_parents(problem, candidates, state, agenda, work, j, work.nodes[GIVEN], state.nodes[COUNT, j])
+    set_parents(e, work, j, work.nodes[GIVEN], state.nodes[COUNT, j])
 
 
-@implements(order_kernels.load_own, CorrelationProblem)
-def load_own(problem: CorrelationProblem, candidates: Candidates, state: State, work: Work, own: Work, v: int) -> Any:
+@implements(order_kernels.load_own, CorrelationArrays)
+def load_own(e: CorrelationArrays, v: int) -> Any:
     """Load v with its present parents; return the cost."""
-    load(candidates, state, own, v)
-    set_window(problem, own, v)
-    return state.values[COST, v]
+    load(e, e.own, v)
+    set_window(e, v)
+    return e.state.values[COST, v]
 
 
 @kernel
-def set_window(problem: CorrelationProblem, own: Work, v: int) -> None:
+def set_window(e: CorrelationArrays, v: int) -> None:
     """Compute the gains for which one more parent is worth its penalty."""
-    rest = own.vectors[REST]
-    rest[LEAST], rest[MOST] = gain_window(problem, v, rest[0], own.nodes[SIZE, 0])
+    rest = e.own.vectors[REST]
+    rest[LEAST], rest[MOST] = gain_window(e.problem, v, rest[0], e.own.nodes[SIZE, 0])
 
 
-@implements(order_kernels.load_likely, CorrelationProblem)
-def load_likely(
-    problem: CorrelationProblem, candidates: Candidates, state: State, work: Work, own: Work, v: int, before: int
-) -> Any:
+@implements(order_kernels.load_likely, CorrelationArrays)
+def load_likely(e: CorrelationArrays, v: int, before: int) -> Any:
     """Load v with parents that are chosen among its first candidates: required ones, then those in the blanket."""
+    candidates, own = e.candidates, e.own
     first, count = candidates.first[v], ONE - 1
-    R = block_of(candidates.first, candidates.corner, candidates.blocks, v)
+    R = block_of(candidates, v)
     m = R.shape[0]
     kinds, ranked = candidates.slots[KIND, first : first + m], candidates.slots[RANKED, first : first + m]
     begin(candidates.targets[first : first + m], own)
-    for i in range(m if m < state.nodes.shape[1] else m - 1):
+    for i in range(m if m < e.state.nodes.shape[1] else m - 1):
         own.nodes[ROLE, ranked[i]] = OPEN if i < before and kinds[ranked[i]] & ALLOWED else CLOSED
     for kind in (REQUIRED, LIKELY):
         for c in range(m):
@@ -232,18 +224,17 @@ def load_likely(
                 own.nodes[ROLE, c] = OPEN
                 own.nodes[GIVEN, count] = c
                 count += 1
-    cost = adjust(problem, kinds, R, own, v, count, NO_NODE)
-    set_window(problem, own, v)
+    cost = adjust(e.problem, kinds, R, own, v, count, NO_NODE)
+    set_window(e, v)
     return cost
 
 
-@implements(order_kernels.load_forced, CorrelationProblem)
-def load_forced(
-    problem: CorrelationProblem, candidates: Candidates, state: State, work: Work, own: Work, v: int, limit: int
-) -> None:
+@implements(order_kernels.load_forced, CorrelationArrays)
+def load_forced(e: CorrelationArrays, v: int, limit: int) -> None:
     """Load v with parents that are chosen, from its present ones, before a position; remember them as the best."""
+    candidates, state, own = e.candidates, e.state, e.own
     first, position = candidates.first[v], state.nodes[POSITION]
-    R = block_of(candidates.first, candidates.corner, candidates.blocks, v)
+    R = block_of(candidates, v)
     kinds = candidates.slots[KIND, first : first + R.shape[0]]
     begin(candidates.targets[first : first + R.shape[0]], own)
     for c in range(R.shape[0]):
@@ -251,7 +242,7 @@ def load_forced(
         own.nodes[ROLE, c] = OPEN if precedes and kinds[c] & ALLOWED else CLOSED
     for i in range(state.nodes[COUNT, v]):
         own.nodes[GIVEN, i] = state.parents[first + i]
-    adjust(problem, kinds, R, own, v, state.nodes[COUNT, v], NO_NODE)
+    adjust(e.problem, kinds, R, own, v, state.nodes[COUNT, v], NO_NODE)
     remember(own)
 
 
@@ -263,27 +254,18 @@ def remember(own: Work) -> None:
         own.nodes[BEST, i] = own.nodes[PARENTS, i]
 
 
-@implements(order_kernels.remember_own, CorrelationProblem)
-def remember_own(problem: CorrelationProblem, own: Work) -> None:
+@implements(order_kernels.remember_own, CorrelationArrays)
+def remember_own(e: CorrelationArrays) -> None:
     """Remember the loaded parents as the best so far."""
-    remember(own)
+    remember(e.own)
 
 
-@implements(order_kernels.pass_own, CorrelationProblem)
-def pass_own(
-    problem: CorrelationProblem,
-    candidates: Candidates,
-    state: State,
-    work: Work,
-    own: Work,
-    v: int,
-    slot: int,
-    gains: bool,
-    cost: float,
-) -> Any:
+@implements(order_kernels.pass_own, CorrelationArrays)
+def pass_own(e: CorrelationArrays, v: int, slot: int, gains: bool, cost: float) -> Any:
     """Let v gain or lose a candidate as a possible parent; return the new cost, given the old one."""
+    candidates, own = e.candidates, e.own
     first, count, drop = candidates.first[v], ONE - 1, NO_NODE
-    R = block_of(candidates.first, candidates.corner, candidates.blocks, v)
+    R = block_of(candidates, v)
     kinds, rest = candidates.slots[KIND, first : first + R.shape[0]], own.vectors[REST]
     if gains and kinds[slot] & ALLOWED:
         own.nodes[ROLE, slot] = OPEN
@@ -295,71 +277,32 @@ def pass_own(
     elif not gains:
         own.nodes[ROLE, slot] = CLOSED
     if count > 0 or drop != NO_NODE:
-        cost = adjust(problem, kinds, R, own, v, count, drop)
-        set_window(problem, own, v)
+        cost = adjust(e.problem, kinds, R, own, v, count, drop)
+        set_window(e, v)
     return cost
 
 
-@implements(order_kernels.set_own, CorrelationProblem)
-def set_own(
-    problem: CorrelationProblem, candidates: Candidates, state: State, agenda: Agenda, work: Work, own: Work, v: int
-) -> None:
+@implements(order_kernels.set_own, CorrelationArrays)
+def set_own(e: CorrelationArrays, v: int) -> None:
     """Give v the best parents remembered."""
-    set_parents(problem, candidates, state, agenda, own, v, own.nodes[BEST], own.nodes[SIZE, 1])
+    set_parents(e, e.own, v, e.own.nodes[BEST], e.own.nodes[SIZE, 1])
 
 
-@implements(order_kernels.changed_cost, CorrelationProblem)
-def changed_cost(
-    problem: CorrelationProblem,
-    candidates: Candidates,
-    state: State,
-    agenda: Agenda,
-    work: Work,
-    u: int,
-    slot: int,
-    gains: bool,
-) -> Any:
-    """Return the change of the cost of u if it gains or loses a candidate as a possible parent."""
-    return change(problem, candidates, state, agenda, work, u, slot, gains, TRY)
-
-
-@implements(order_kernels.carry_out, CorrelationProblem)
-def carry_out(
-    problem: CorrelationProblem,
-    candidates: Candidates,
-    state: State,
-    agenda: Agenda,
-    work: Work,
-    u: int,
-    slot: int,
-    gains: bool,
-) -> None:
-    """Let u gain or lose a candidate as a possible parent, and update the hashes of the predecessors of both."""
-    before, keys, v = state.hashes[BEFORE], candidates.keys[0], candidates.slots[NODE, candidates.first[u] + slot]
-    change(problem, candidates, state, agenda, work, u, slot, gains, DO)
-    if gains:
-        before[u] += keys[v]
-        before[v] -= keys[u]
-    else:
-        before[u] -= keys[v]
-        before[v] += keys[u]
-
-
-@implements(order_kernels.copy_node, CorrelationProblem)
-def copy_node(problem: CorrelationProblem, first: Any, source: State, target: State, v: int) -> None:
+@implements(order_kernels.copy_node, CorrelationArrays)
+def copy_node(e: CorrelationArrays, source: State, target: State, v: int) -> None:
     """Copy all but the position of v from one state to another."""
     target.nodes[COUNT, v] = source.nodes[COUNT, v]
     for row in range(2):
         target.values[row, v] = source.values[row, v]
         target.hashes[row, v] = source.hashes[row, v]
-    for q in range(first[v], first[v + 1]):
+    for q in range(e.candidates.first[v], e.candidates.first[v + 1]):
         target.parents[q] = source.parents[q]
         target.vectors[G, q] = source.vectors[G, q]
         target.vectors[H, q] = source.vectors[H, q]
         target.marks[q] = source.marks[q]
 
 
-@implements(order_kernels.is_full, CorrelationProblem)
-def is_full(problem: CorrelationProblem, work: Work) -> Any:
+@implements(order_kernels.is_full, CorrelationArrays)
+def is_full(e: CorrelationArrays) -> Any:
     """Return False, as all arrays have fixed sizes."""
     return False

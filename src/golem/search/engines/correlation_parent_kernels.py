@@ -11,14 +11,17 @@ from typing import Any
 import numpy as np
 
 from golem.search.engines.correlation_kernel_arrays import (
+    CENTRE,
     CLOSED,
     GIVEN,
     OPEN,
     PARENTS,
+    PENALTY,
     REST,
     ROLE,
     SIZE,
     TARGET,
+    THRESHOLD,
     TINY,
     B,
     CorrelationProblem,
@@ -40,8 +43,8 @@ MOST_REFRESHES = 8
 def node_cost(problem: CorrelationProblem, j: int, r: float, k: int) -> Any:
     """Return the cost of node j with k parents and residual variance r."""
     log_r = np.log(max(r, TINY))
-    away = log_r - problem.centre[j]
-    return problem.n * log_r + problem.tightness * away * away + problem.penalty[k]
+    away = log_r - problem.values[CENTRE, j]
+    return problem.n * log_r + problem.tightness * away * away + problem.values[PENALTY, k]
 
 
 @kernel
@@ -50,10 +53,10 @@ def gain_window(problem: CorrelationProblem, j: int, r: float, k: int) -> Any:
     if k >= problem.most_parents:
         return r, r
     if problem.tightness == 0.0:
-        return problem.threshold[k] * r, r
+        return problem.values[THRESHOLD, k] * r, r
     # f(x) = n x + tightness (x - centre)^2 is convex in x = log r, so that it is low enough between two roots.
-    slope = problem.n + 2.0 * problem.tightness * (np.log(max(r, TINY)) - problem.centre[j])
-    step = problem.penalty[k + 1] - problem.penalty[k]
+    slope = problem.n + 2.0 * problem.tightness * (np.log(max(r, TINY)) - problem.values[CENTRE, j])
+    step = problem.values[PENALTY, k + 1] - problem.values[PENALTY, k]
     discriminant = slope * slope - 4.0 * problem.tightness * step
     if slope <= 0.0 or discriminant < 0.0:
         return r, r
@@ -166,13 +169,15 @@ def choose_parents(
     kinds: Any,
     chosen: Any,
     r: Any,
+    block: Any,
 ) -> None:
     """Choose parents of some nodes, the i-th of which begins with the nodes `listed[first[i] : first[i + 1]]`.
 
     With `within`, parents are only chosen from these. Otherwise they are chosen from all nodes at earlier positions, or
     from all nodes if none has a position. Row j of `known` has the kinds of the edges to j; it has no rows without
     knowledge. `everyone` lists all nodes. `kinds` has the kinds of edges without knowledge, and is scratch space
-    otherwise. Row i of `chosen` gets the parents, followed by -1, and r[i] the residual variance.
+    otherwise. Row i of `chosen` gets the parents, followed by -1, and r[i] the residual
+    variance. `block` is scratch space for correlations.
     """
     S, d = problem.S, problem.S.shape[0]
     for i in range(nodes.size):
@@ -180,7 +185,7 @@ def choose_parents(
         m = start.size if within else d
         R, others = S, everyone
         if within:
-            R, others = work.R[: m * m].reshape((m, m)), start
+            R, others = block[: m * m].reshape((m, m)), start
             for a in range(m):
                 for b in range(m):
                     R[a, b] = S[start[a], start[b]]
@@ -198,16 +203,3 @@ def choose_parents(
         for q in range(chosen.shape[1]):
             chosen[i, q] = others[work.nodes[PARENTS, q]] if q < work.nodes[SIZE, 0] else -1
         r[i] = work.vectors[REST, 0]
-
-
-@entry
-def fill_blocks(S: Any, first: Any, others: Any, corner: Any, nodes: Any, blocks: Any) -> None:
-    """Copy the correlations of the candidates of some nodes from S; those of node j begin at `corner[j]`."""
-    for i in range(nodes.size):
-        start, stop = first[nodes[i]], first[nodes[i] + 1]
-        place = corner[nodes[i]]
-        for a in range(start, stop):
-            row = S[others[a]]
-            for b in range(start, stop):
-                blocks[place] = row[others[b]]
-                place += 1

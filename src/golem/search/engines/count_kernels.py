@@ -21,10 +21,8 @@ from golem.search.engines.record_kernel_arrays import (
     TALLIED,
     UNSIGNED,
     WIDTH,
-    Candidates,
-    CountProblem,
+    CountArrays,
     Memo,
-    Work,
 )
 from golem.search.engines.record_parent_kernels import (
     coefficients_without_parents,
@@ -180,23 +178,14 @@ def tallied_value(kind: int, tally: Any, share: float, least: float) -> Any:
 
 
 @kernel
-def tabulate(
-    problem: CountProblem,
-    work: Work,
-    q: int,
-    cells: float,
-    key: Any,
-    margin_key: Any,
-    c: int,
-    j: int,
-    by_sets: bool,
-) -> None:
+def tabulate(e: CountArrays, q: int, cells: float, key: Any, margin_key: Any, c: int, j: int, by_sets: bool) -> None:
     """Store the values of the set of parents, candidate c (or NO_NODE) and j, and of the same set without j.
 
     The parents have q combinations, which are combined with j, as numbers of rows or `by_sets` of them. The larger set
     has `cells` combinations of levels in all.
     """
-    memo, table, tally, kind, r = work.memo, work.table, work.tally, problem.kind, problem.nodes[WIDTH, j]
+    problem, work, memo = e.problem, e.work, e.work.memo
+    table, tally, kind, r = work.table, work.tally, problem.kind, problem.nodes[WIDTH, j]
     levels, first, step, other = ONE, NO_NODE, ONE - 1, problem.codes[j]
     if c != NO_NODE:
         levels, first, step, other = problem.nodes[WIDTH, c], problem.nodes[OWN, c], q * r, problem.codes[c]
@@ -223,13 +212,14 @@ def tabulate(
     store_value(memo, margin_key, margin + tallied_value(kind, tally[1], share * r, least_margin))
 
 
-@implements(fit_costs, CountProblem)
-def count_costs(problem: CountProblem, candidates: Candidates, work: Work, j: int, P: Any, k: int) -> Any:
+@implements(fit_costs, CountArrays)
+def count_costs(e: CountArrays, j: int, P: Any, k: int) -> Any:
     """Return the cost of j with the first k slots of P as parents; add the costs with one more to finite entries.
 
     Penalties are not included.
     """
-    memo, first, m = work.memo, candidates.first[j], candidates.first[j + 1] - candidates.first[j]
+    problem, candidates, work, memo = e.problem, e.candidates, e.work, e.work.memo
+    first, m = candidates.first[j], candidates.first[j + 1] - candidates.first[j]
     costs, levels, keys, nodes = work.vectors[COSTS], problem.nodes[WIDTH], candidates.keys[2], work.slots[OTHER]
     # The empty set has the key 1, because 0 marks free places of the table.
     base, cells, total = np.uint64(1), 1.0 * levels[j], 0.0
@@ -257,7 +247,7 @@ def count_costs(problem: CountProblem, candidates: Candidates, work: Work, j: in
                     for i in range(pair.size):
                         pair[i] = pair[i] * np.uint32(levels[j]) + own[i]
                 of_parents = INTEGER(cells) // levels[j] if by_sets else q
-                tabulate(problem, work, of_parents, cells * more, key, margin_key, c, j, by_sets)
+                tabulate(e, of_parents, cells * more, key, margin_key, c, j, by_sets)
                 at, margin_at = find_key(memo.value_key, key), find_key(memo.value_key, margin_key)
             cost = memo.value[at] - memo.value[margin_at]
             if slot < 0:
@@ -267,13 +257,13 @@ def count_costs(problem: CountProblem, candidates: Candidates, work: Work, j: in
     return total
 
 
-@implements(count_coefficients, CountProblem)
-def multiply_coefficients(problem: CountProblem, number: float, width: int) -> Any:
+@implements(count_coefficients, CountArrays)
+def multiply_coefficients(e: CountArrays, number: float, width: int) -> Any:
     """Return the number of combinations of levels of the parents with one more."""
     return number * width
 
 
-@implements(coefficients_without_parents, CountProblem)
-def one_distribution(problem: CountProblem) -> Any:
+@implements(coefficients_without_parents, CountArrays)
+def one_distribution(e: CountArrays) -> Any:
     """Return one: a category has a distribution without parents. The probabilities of its levels add up to one."""
     return 1.0

@@ -9,7 +9,6 @@ from golem.runtime.types import BoolMatrix
 from golem.score.node_scores import Counts
 from golem.search.engines import count_kernels  # noqa: F401  registers the kernels
 from golem.search.engines import record_kernel_arrays as arrays
-from golem.search.engines.engine import engine_for
 from golem.search.engines.records import FEW, SHARED_VALUES, RecordEngine, Values, empty_values
 from golem.search.search_order import size_limits
 
@@ -19,9 +18,10 @@ _FEW_CELLS = 1 << 18
 _MOST_SETS, _WORDS_OF_SETS = 128, 1 << 16
 
 
-@engine_for(Counts)
 class CountEngine(RecordEngine):
     """Costs are differences of values of sets of categories, which are remembered."""
+
+    engine_arrays = arrays.CountArrays
 
     def __init__(self, score: Counts, allowed: BoolMatrix | None, required: BoolMatrix | None) -> None:
         rows = np.full(score.d, float(len(score.codes)))

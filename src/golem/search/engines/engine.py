@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,10 +15,6 @@ from golem.search.chain import Chain, Lists, Start
 from golem.search.masks import edge_kinds
 from golem.search.order_problem import Effort
 
-# The engine of every type of score.
-ENGINES: dict[type, type[Engine]] = {}
-EngineType = TypeVar("EngineType", bound="type[Engine]")
-
 
 class Restarts(NamedTuple):
     """How often a search restarts at most, and what ends it earlier: so many with the lowest score, so much work."""
@@ -26,16 +22,6 @@ class Restarts(NamedTuple):
     most: int
     enough: int
     work: int
-
-
-def engine_for(score: type) -> Callable[[EngineType], EngineType]:
-    """Register the engine of a type of score."""
-
-    def register(engine: EngineType) -> EngineType:
-        ENGINES[score] = engine
-        return engine
-
-    return register
 
 
 class Engine(ABC):

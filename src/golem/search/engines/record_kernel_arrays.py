@@ -6,6 +6,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from golem.search.order_kernel_arrays import Agenda
+
 # Typed, because a literal would compile every kernel that takes it a second time.
 INTEGER: Any = np.int64
 # As an index, an unsigned integer is faster, because a negative one would count from the end.
@@ -121,3 +123,25 @@ class Work(NamedTuple):
     tally: Any
     sets: Any
     sizes: Any
+
+
+class BlockArrays(NamedTuple):
+    """The engine of Gaussian blocks: the score, the states, and scratch space."""
+
+    problem: BlockProblem
+    candidates: Candidates
+    state: State
+    agenda: Agenda
+    work: Work
+    own: Own
+
+
+class CountArrays(NamedTuple):
+    """The engine of categories."""
+
+    problem: CountProblem
+    candidates: Candidates
+    state: State
+    agenda: Agenda
+    work: Work
+    own: Own

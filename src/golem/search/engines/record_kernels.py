@@ -15,23 +15,21 @@ from golem.search.engines.record_kernel_arrays import (
     RECORDS,
     ROOM,
     SET,
-    BlockProblem,
-    Candidates,
-    CountProblem,
-    Own,
+    BlockArrays,
+    CountArrays,
     State,
-    Work,
 )
 from golem.search.engines.record_parent_kernels import changed, likely_parents, settle
 from golem.search.jit import implements, kernel
-from golem.search.order_kernel_arrays import COST, COUNT, NO_NODE, NODE, ONE, POSITION, RANKED, Agenda
+from golem.search.order_kernel_arrays import COST, COUNT, NO_NODE, NODE, ONE, POSITION, RANKED
 from golem.search.order_kernels import activate, touch
 
 
 @kernel
-def set_record(candidates: Candidates, state: State, agenda: Agenda, work: Work, j: int, record: int) -> None:
+def set_record(e: Any, j: int, record: int) -> None:
     """Give j another record; it becomes active with its parents."""
-    memo, first = work.memo, candidates.first[j]
+    candidates, state, agenda, memo = e.candidates, e.state, e.agenda, e.work.memo
+    first = candidates.first[j]
     if state.record[j] != record:
         start, k = memo.records[record, PARENTS], memo.records[record, NUMBER]
         state.record[j] = record
@@ -45,104 +43,86 @@ def set_record(candidates: Candidates, state: State, agenda: Agenda, work: Work,
         touch(agenda.lists, agenda.counts, j)
 
 
-def begin_node(problem: Any, candidates: Candidates, state: State, agenda: Agenda, work: Work, j: int) -> None:
+def begin_node(e: Any, j: int) -> None:
     """Choose parents of j among the nodes before it, beginning with those in the state."""
-    first, position = candidates.first[j], state.nodes[POSITION]
+    state, first, work = e.state, e.candidates.first[j], e.work
     for i in range(state.nodes[COUNT, j]):
         work.slots[SET, i] = state.parents[first + i]
     k = state.nodes[COUNT, j]
     state.record[j] = NOTHING
-    record = settle(problem, candidates, work, position, j, NO_NODE, k, position[j], NO_NODE, NO_NODE)
-    set_record(candidates, state, agenda, work, j, record)
+    record = settle(e, j, NO_NODE, k, state.nodes[POSITION, j], NO_NODE, NO_NODE)
+    set_record(e, j, record)
 
 
-def load_own(problem: Any, candidates: Candidates, state: State, work: Work, own: Own, v: int) -> Any:
+def load_own(e: Any, v: int) -> Any:
     """Load v with its present parents; return the cost."""
-    own.record[PRESENT] = state.record[v]
-    return state.values[COST, v]
+    e.own.record[PRESENT] = e.state.record[v]
+    return e.state.values[COST, v]
 
 
-def load_likely(problem: Any, candidates: Candidates, state: State, work: Work, own: Own, v: int, before: int) -> Any:
+def load_likely(e: Any, v: int, before: int) -> Any:
     """Load v with parents that are chosen, from its likely ones, among its first candidates by position."""
-    first, position, limit = candidates.first[v], state.nodes[POSITION], ONE - 1
+    candidates, first, limit = e.candidates, e.candidates.first[v], ONE - 1
     if before > 0:
-        limit += position[candidates.slots[NODE, first + candidates.slots[RANKED, first + before - 1]]] + 1
-    k = likely_parents(candidates, work, position, v, limit)
-    record = settle(problem, candidates, work, position, v, NO_NODE, k, limit, NO_NODE, NO_NODE)
-    own.record[PRESENT] = record
-    return work.memo.cost[record]
+        limit += (
+            e.state.nodes[POSITION, candidates.slots[NODE, first + candidates.slots[RANKED, first + before - 1]]] + 1
+        )
+    k = likely_parents(e, v, limit)
+    record = settle(e, v, NO_NODE, k, limit, NO_NODE, NO_NODE)
+    e.own.record[PRESENT] = record
+    return e.work.memo.cost[record]
 
 
-def load_forced(problem: Any, candidates: Candidates, state: State, work: Work, own: Own, v: int, limit: int) -> None:
+def load_forced(e: Any, v: int, limit: int) -> None:
     """Load v with parents that are chosen, from its present ones, before a position; remember them as the best."""
-    first, position, k = candidates.first[v], state.nodes[POSITION], ONE - 1
+    state, first, k = e.state, e.candidates.first[v], ONE - 1
     for i in range(state.nodes[COUNT, v]):
         slot = state.parents[first + i]
-        if position[candidates.slots[NODE, first + slot]] < limit:
-            work.slots[SET, k] = slot
+        if state.nodes[POSITION, e.candidates.slots[NODE, first + slot]] < limit:
+            e.work.slots[SET, k] = slot
             k += 1
-    own.record[BEST] = settle(problem, candidates, work, position, v, NO_NODE, k, limit, NO_NODE, NO_NODE)
+    e.own.record[BEST] = settle(e, v, NO_NODE, k, limit, NO_NODE, NO_NODE)
 
 
-def pass_own(
-    problem: Any,
-    candidates: Candidates,
-    state: State,
-    work: Work,
-    own: Own,
-    v: int,
-    slot: int,
-    gains: bool,
-    cost: float,
-) -> Any:
+def pass_own(e: Any, v: int, slot: int, gains: bool, cost: float) -> Any:
     """Let v gain or lose a candidate as a possible parent; return the new cost."""
-    position, record = state.nodes[POSITION], own.record[PRESENT]
-    limit = position[candidates.slots[NODE, candidates.first[v] + slot]] + gains
-    record = changed(problem, candidates, work, position, v, record, slot, gains, limit)
-    own.record[PRESENT] = record
-    return work.memo.cost[record]
+    u = e.candidates.slots[NODE, e.candidates.first[v] + slot]
+    record = changed(e, v, e.own.record[PRESENT], slot, gains, e.state.nodes[POSITION, u] + gains)
+    e.own.record[PRESENT] = record
+    return e.work.memo.cost[record]
 
 
-def remember_own(problem: Any, own: Own) -> None:
+def remember_own(e: Any) -> None:
     """Remember the loaded parents as the best so far."""
-    own.record[BEST] = own.record[PRESENT]
+    e.own.record[BEST] = e.own.record[PRESENT]
 
 
-def set_own(problem: Any, candidates: Candidates, state: State, agenda: Agenda, work: Work, own: Own, v: int) -> None:
+def set_own(e: Any, v: int) -> None:
     """Give v the best parents remembered."""
-    set_record(candidates, state, agenda, work, v, own.record[BEST])
+    set_record(e, v, e.own.record[BEST])
 
 
-def changed_cost(
-    problem: Any, candidates: Candidates, state: State, agenda: Agenda, work: Work, u: int, slot: int, gains: bool
-) -> Any:
-    """Return the change of the cost of u if it gains or loses a candidate as a possible parent."""
-    position = state.nodes[POSITION]
-    record = changed(problem, candidates, work, position, u, state.record[u], slot, gains, position[u])
-    return work.memo.cost[record] - state.values[COST, u]
+def change(e: Any, u: int, slot: int, gains: bool, carry_out: bool) -> Any:
+    """Return the change of the cost of u if it gains or loses a candidate as a possible parent; carry it out or not."""
+    record = changed(e, u, e.state.record[u], slot, gains, e.state.nodes[POSITION, u])
+    difference = e.work.memo.cost[record] - e.state.values[COST, u]
+    if carry_out:
+        set_record(e, u, record)
+    return difference
 
 
-def carry_out(
-    problem: Any, candidates: Candidates, state: State, agenda: Agenda, work: Work, u: int, slot: int, gains: bool
-) -> None:
-    """Let u gain or lose a candidate as a possible parent."""
-    position = state.nodes[POSITION]
-    record = changed(problem, candidates, work, position, u, state.record[u], slot, gains, position[u])
-    set_record(candidates, state, agenda, work, u, record)
-
-
-def copy_node(problem: Any, first: Any, source: State, target: State, v: int) -> None:
+def copy_node(e: Any, source: State, target: State, v: int) -> None:
     """Copy all but the position of v from one state to another."""
     target.record[v] = source.record[v]
     target.values[COST, v] = source.values[COST, v]
     target.nodes[COUNT, v] = source.nodes[COUNT, v]
-    for q in range(first[v], first[v] + source.nodes[COUNT, v]):
+    for q in range(e.candidates.first[v], e.candidates.first[v] + source.nodes[COUNT, v]):
         target.parents[q] = source.parents[q]
 
 
-def is_full(problem: Any, work: Work) -> Any:
+def is_full(e: Any) -> Any:
     """Return whether there is no room for the records of a further step of a walk."""
-    memo, most = work.memo, work.slots.shape[1]
+    memo, most = e.work.memo, e.work.slots.shape[1]
     used, values = memo.used, memo.value_used[0]
     return (
         used[RECORDS] + ROOM > memo.cost.size
@@ -159,10 +139,9 @@ for _implementation in (
     pass_own,
     remember_own,
     set_own,
-    changed_cost,
-    carry_out,
+    change,
     copy_node,
     is_full,
 ):
-    for _problem in (BlockProblem, CountProblem):
-        implements(getattr(order_kernels, _implementation.__name__), _problem)(_implementation)
+    for _arrays in (BlockArrays, CountArrays):
+        implements(getattr(order_kernels, _implementation.__name__), _arrays)(_implementation)

@@ -41,11 +41,11 @@ from golem.search.engines.record_kernel_arrays import (
     Work,
 )
 from golem.search.jit import engine_kernel, inlined, kernel
-from golem.search.order_kernel_arrays import ALLOWED, KIND, LIKELY, MIX, NO_NODE, NODE, ONE, REQUIRED
+from golem.search.order_kernel_arrays import ALLOWED, KIND, LIKELY, MIX, NO_NODE, NODE, ONE, POSITION, REQUIRED
 
 
 @engine_kernel
-def fit_costs(problem: Any, candidates: Candidates, work: Work, j: int, P: Any, k: int) -> Any:
+def fit_costs(e: Any, j: int, P: Any, k: int) -> Any:
     """Return the cost of j with the first k slots of P as parents; add the costs with one more to finite entries.
 
     Penalties are not included.
@@ -53,12 +53,12 @@ def fit_costs(problem: Any, candidates: Candidates, work: Work, j: int, P: Any, 
 
 
 @engine_kernel
-def count_coefficients(problem: Any, number: float, width: int) -> Any:
+def count_coefficients(e: Any, number: float, width: int) -> Any:
     """Return the number of coefficients per column of a child with one more parent of this width."""
 
 
 @engine_kernel
-def coefficients_without_parents(problem: Any) -> Any:
+def coefficients_without_parents(e: Any) -> Any:
     """Return the number of coefficients per column of a child without parents."""
 
 
@@ -73,30 +73,31 @@ def find_key(keys: Any, key: Any) -> Any:
 
 
 @kernel
-def cost_of(problem: Any, candidates: Candidates, work: Work, j: int, P: Any, k: int, more: bool) -> Any:
+def cost_of(e: Any, j: int, P: Any, k: int, more: bool) -> Any:
     """Return the cost of j with the first k slots of P as parents; with `more`, compute the costs with one more.
 
     `work.vectors[COSTS]` gets the latter, infinite where a parent is not possible.
     """
+    problem, candidates, work = e.problem, e.candidates, e.work
     first, m, costs = candidates.first[j], candidates.first[j + 1] - candidates.first[j], work.vectors[COSTS]
-    width, size, edges, number = problem.nodes[WIDTH], 0.0, 0.0, coefficients_without_parents(problem)
+    width, size, edges, number = problem.nodes[WIDTH], 0.0, 0.0, coefficients_without_parents(e)
     weight = problem.values[PER_COEFFICIENT, j] * (width[j] - number)
     group, by_groups = problem.nodes[GROUP], problem.by_groups[problem.nodes[GROUP, j]]
     for i in range(k):
         u = candidates.slots[NODE, first + P[i]]
         size += problem.values[SIZE, u]
-        number = count_coefficients(problem, number, width[u])
+        number = count_coefficients(e, number, width[u])
         edges += by_groups[group[u]]
     for c in range(m):
         u = candidates.slots[NODE, first + c]
         costs[c] = np.inf
         fits = size + problem.values[SIZE, u] <= problem.values[LIMIT, j]
         if more and fits and candidates.slots[KIND, first + c] & ALLOWED:
-            total = count_coefficients(problem, number, width[u])
+            total = count_coefficients(e, number, width[u])
             costs[c] = weight * total + problem.values[BY_PARENTS, k + 1] + edges + by_groups[group[u]]
     for i in range(k):
         costs[P[i]] = np.inf
-    fit = fit_costs(problem, candidates, work, j, P, k)
+    fit = fit_costs(e, j, P, k)
     return fit + weight * number + problem.values[BY_PARENTS, k] + edges
 
 
@@ -110,8 +111,9 @@ def key_of(candidates: Candidates, j: int, P: Any, k: int) -> Any:
 
 
 @inlined
-def record_of(problem: Any, candidates: Candidates, work: Work, j: int, k: int) -> Any:
+def record_of(e: Any, j: int, k: int) -> Any:
     """Return the record of j with the first k entries of `work.slots[SET]` as parents; make it if it is new."""
+    candidates, work = e.candidates, e.work
     P, ranked, costs = work.slots[SET], work.slots[SORTED], work.vectors[COSTS]
     memo, used = work.memo, work.memo.used
     key = key_of(candidates, j, P, k)
@@ -126,7 +128,7 @@ def record_of(problem: Any, candidates: Candidates, work: Work, j: int, k: int) 
             a -= 1
         P[a] = slot
     new = used[RECORDS]
-    cost = cost_of(problem, candidates, work, j, P, k, WITH_MORE)
+    cost = cost_of(e, j, P, k, WITH_MORE)
     gains = 0
     for c in range(candidates.first[j + 1] - candidates.first[j]):
         if costs[c] < cost - 1e-6:
@@ -165,9 +167,9 @@ def parents_but(work: Work, record: int, slot: int) -> Any:
 
 
 @inlined
-def find_removal(problem: Any, candidates: Candidates, work: Work, j: int, record: int) -> None:
+def find_removal(e: Any, j: int, record: int) -> None:
     """Find the parent whose removal lowers the cost most."""
-    memo = work.memo
+    candidates, work, memo = e.candidates, e.work, e.work.memo
     data, least, best = memo.records[record], memo.cost[record] - 1e-6, NOTHING
     for i in range(data[NUMBER]):
         slot = INTEGER(memo.pool[data[PARENTS] + i])
@@ -175,38 +177,24 @@ def find_removal(problem: Any, candidates: Candidates, work: Work, j: int, recor
             k = parents_but(work, record, slot)
             key = key_of(candidates, j, work.slots[SET], k)
             at = find_key(memo.key, key)
-            if memo.key[at] == key:
-                cost = memo.cost[memo.place[at]]
-            else:
-                cost = cost_of(problem, candidates, work, j, work.slots[SET], k, ALONE)
+            cost = memo.cost[memo.place[at]] if memo.key[at] == key else cost_of(e, j, work.slots[SET], k, ALONE)
             if cost < least:
                 least, best = cost, slot
     data[REMOVAL] = best
 
 
 @kernel
-def settle(
-    problem: Any,
-    candidates: Candidates,
-    work: Work,
-    position: Any,
-    j: int,
-    record: int,
-    k: int,
-    limit: int,
-    extra: int,
-    excluded: int,
-) -> Any:
+def settle(e: Any, j: int, record: int, k: int, limit: int, extra: int, excluded: int) -> Any:
     """Add and remove parents of j until that does not lower the cost; return the record.
 
     Parents can be the nodes before a position, and an extra one, but not the excluded one. If the record is NO_NODE,
     the first k entries of `work.slots[SET]` are the parents to begin with.
     """
-    memo = work.memo
+    candidates, work, memo, position = e.candidates, e.work, e.work.memo, e.state.nodes[POSITION]
     first, before, link, added = candidates.first[j], NO_NODE, NO_NODE, False
     while True:
         if record == NO_NODE:
-            record = record_of(problem, candidates, work, j, k)
+            record = record_of(e, j, k)
             if before != NO_NODE and added:
                 memo.pool[link] = record
             elif before != NO_NODE:
@@ -221,7 +209,7 @@ def settle(
         added = found != NO_NODE
         if not added:
             if data[REMOVAL] == UNKNOWN:
-                find_removal(problem, candidates, work, j, record)
+                find_removal(e, j, record)
             if data[REMOVAL] == NOTHING:
                 return record
         before, record = record, INTEGER(memo.pool[link] if added else data[WITHOUT])
@@ -242,31 +230,22 @@ def has_parent(memo: Memo, record: int, slot: int) -> Any:
 
 
 @kernel
-def changed(
-    problem: Any,
-    candidates: Candidates,
-    work: Work,
-    position: Any,
-    j: int,
-    record: int,
-    slot: int,
-    gains: bool,
-    limit: int,
-) -> Any:
+def changed(e: Any, j: int, record: int, slot: int, gains: bool, limit: int) -> Any:
     """Return the record of j if the candidate in a slot becomes, or is no longer, a possible parent."""
-    v = candidates.slots[NODE, candidates.first[j] + slot]
+    work, v = e.work, e.candidates.slots[NODE, e.candidates.first[j] + slot]
     k, extra, excluded = NO_NODE, v, NO_NODE
     if not gains:
         if not has_parent(work.memo, record, slot):
             return record
         k = parents_but(work, record, slot)
         record, extra, excluded = NO_NODE, NO_NODE, v
-    return settle(problem, candidates, work, position, j, record, k, limit, extra, excluded)
+    return settle(e, j, record, k, limit, extra, excluded)
 
 
 @kernel
-def likely_parents(candidates: Candidates, work: Work, position: Any, j: int, limit: int) -> Any:
+def likely_parents(e: Any, j: int, limit: int) -> Any:
     """Copy the required parents of j, and the likely ones before a position, to `work.slots[SET]`; count them."""
+    candidates, work, position = e.candidates, e.work, e.state.nodes[POSITION]
     first, k = candidates.first[j], ONE - 1
     for slot in range(candidates.first[j + 1] - first):
         known = candidates.slots[KIND, first + slot]

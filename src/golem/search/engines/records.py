@@ -101,6 +101,9 @@ class RecordEngine(Engine):
         """Return the cost of every node of a graph."""
         return np.array([self.score.cost(j, edges.causes[edges.children == j].tolist()) for j in range(self.d)])
 
+    # The named tuple of all arrays, whose type chooses the kernels.
+    engine_arrays: type[Any]
+
     @abstractmethod
     def values(self, number: int) -> Values:
         """Return a table for so many values of sets, a power of two."""
@@ -157,7 +160,8 @@ class RecordEngine(Engine):
         state.parents[: len(parents)] = np.searchsorted(others, np.sort(parents))
         agenda = empty_agenda(self.d, 0, 0)._replace(pool=np.array([j]))
         work, own = self._work._replace(memo=memo), _own()
-        advance(self.problem, arrays.Candidates(first, listed, self.keys), state, state, agenda, work, own, 0, 0, 0.0)
+        lists = arrays.Candidates(first, listed, self.keys)
+        advance(self.engine_arrays(self.problem, lists, state, agenda, work, own), state, 0, 0, 0.0)
         record, start = state.record[j], memo.records[0]
         at = start[arrays.ADDITIONS]
         best = others[memo.pool[at : at + min(start[arrays.GAINS], _BEST_SINGLE)]]
@@ -212,7 +216,7 @@ class RecordEngine(Engine):
         """Return one chain per start; those that restart share their records."""
         shared = Records(self, lists) if self.d <= FEW else None
         return [
-            RecordChain(shared or Records(self, lists), lists, start, seed)
+            RecordChain(self, shared or Records(self, lists), lists, start, seed)
             for start, seed in zip(starts, seeds, strict=True)
         ]
 
@@ -245,26 +249,27 @@ class Records:
 class RecordChain(Chain):
     """A chain that asks for more room when its records fill the memory."""
 
-    def __init__(self, records: Records, lists: Lists, start: Start, seed: int) -> None:
+    def __init__(self, engine: RecordEngine, records: Records, lists: Lists, start: Start, seed: int) -> None:
         total, d = lists.candidates.slots.shape[1], len(start.order)
-        super().__init__(lists, (empty_state(d, total), empty_state(d, total)), records.work, _own(), start, seed)
+        given = lists.problem, lists.candidates, empty_state(d, total), empty_agenda(0, 0, 0)
+        super().__init__(engine.engine_arrays(*given, records.work, _own()), start, seed)
         self.records = records
         records.chains.append(self)
 
     def make_records(self) -> None:
         """Make the records of both states again."""
-        for state in (self.state, self.best):
+        for state in (self.arrays.state, self.best):
             agenda = empty_agenda(state.nodes.shape[1], 0, 0)
-            advance(self.problem, self.candidates, state, state, agenda, self.work, self.own, 0, 0, 0.0)
+            advance(self.arrays._replace(state=state, agenda=agenda), state, 0, 0, 0.0)
 
     def advance(self, perturbations: int, visits: int, barrier: float) -> None:
         """Continue the search for a while."""
         goal = self.perturbations + perturbations
         while True:
             super().advance(goal - self.perturbations, visits, barrier)
-            if not self.agenda.counts[kernels.FULL]:
+            if not self.arrays.agenda.counts[kernels.FULL]:
                 break
-            self.agenda.counts[kernels.FULL] = 0
+            self.arrays.agenda.counts[kernels.FULL] = 0
             self.records.forget()
             if self.perturbations == goal:
                 break
