@@ -25,12 +25,13 @@ from sklearn.exceptions import ConvergenceWarning
 
 from golem.assessment.bootstrap_result import Bootstrap, Replicate, summarize
 from golem.assessment.plain_model import plain_model
-from golem.data.checks import DataWarning, require_learnable
+from golem.data.checks import DataWarning
 from golem.data.inputs import read_knowledge
 from golem.data.moments import Moments
 from golem.data.resampling import half_of
 from golem.data.row_blocks import row_sample
 from golem.data.table import Table
+from golem.data.table_checks import check_table
 from golem.data.table_reading import Targets, read_table
 from golem.directions.by_shape import standardized_rows, why_unusable
 from golem.directions.equivalence_class import random_member
@@ -44,6 +45,7 @@ from golem.runtime.progress import Counter
 from golem.runtime.threads import interruptible_map
 from golem.runtime.user_warnings import warn_user
 from golem.score.solution import Status
+from golem.score.table_score import score_of
 
 # A resample that cannot be fitted, for example because a rare value is missing, is drawn again up to this often.
 _MOST_DRAWS = 10
@@ -116,8 +118,7 @@ def bootstrap(
     # A fitted model has given its warnings already.
     with _without_warnings() if hasattr(model, "moments_") else contextlib.nullcontext():
         source = _source(model, data, environments, targets)
-        if source.coding.is_numeric:
-            require_learnable(source.moments(), uses_scale=False)
+        check_table(source, uses_scale=False, bounded=False)
     if isinstance(random_state, np.random.Generator):
         random_state = int(random_state.integers(2**31))
     seed = int(random_state or 0)
@@ -139,10 +140,10 @@ def _source(model: Golem, data: Any, environments: Any, targets: Targets | None)
             "bootstrap needs the rows; Moments contain only means and covariances. Pass the table, or a list of "
             "Moments of parts of the rows (golem.readers.shards_from_file)."
         )
-    names = model.moments_.variables if hasattr(model, "moments_") else None
-    known = model.table_ if hasattr(model, "table_") and model.table_.environments else None
-    if targets is None and known is not None and not isinstance(data, Table):
-        targets = known.named_targets
+    fitted: Table | None = getattr(model, "table_", None)
+    names = None if fitted is None else fitted.names
+    if fitted is not None and targets is None and not isinstance(data, Table):
+        targets = {part.label: fitted.named_targets[part.label] for part in fitted.environments} or None
     table = read_table(data, environments=environments, targets=targets, missing=model.missing, names=names)
     table.require_resampling()
     return table
@@ -166,12 +167,12 @@ def _replicate_settings(model: Golem, source: Table) -> dict[str, Any]:
     known = read_knowledge(model.knowledge, source.names)
     settings: dict[str, Any] = model.get_params(deep=False) | {"knowledge": known}
     del settings["random_state"]
-    if hasattr(model, "fit_"):
-        settings["score_function"] = model.score_  # a half that lacks a level must not choose another one
+    score = score_of(source, model.settings.score_settings)
+    settings["score_function"] = score.name  # a half that lacks a level must not choose another one
     if model.solver == "order" and model.noise != "ev" and model.effort is None:
         settings["effort"] = "fast"
-    by_shape = not source.environments and source.coding.is_numeric and model.settings.uses_shape
     units = source.parts[0].units
+    by_shape = model.settings.uses_shape and "shape" in score.evidence()
     rows = units.rows(row_sample(len(units))) if by_shape else None
     if rows is not None and why_unusable(standardized_rows(rows)):
         settings["shape"] = "off"  # a resample does not show that rows depend on each other
@@ -237,21 +238,13 @@ class _Replicates:
         for _ in range(_MOST_DRAWS):
             try:
                 table = self.source.draw(rng)
-                data, rows = fit_input(table)
-                return Golem(**self._settings, random_state=int(rng.integers(2**31))).fit(data, rows=rows)
+                return Golem(**self._settings, random_state=int(rng.integers(2**31))).fit(table)
             except ValueError as error:
                 reason = error
         raise ValueError(
             "Resampled rows cannot be fitted, which happens if there are few rows or a column hardly varies. In one "
             f"resample: {reason}"
         )
-
-
-def fit_input(table: Table) -> tuple[Moments | Table, Any]:
-    """Return the data and the rows of `Golem.fit` for a table."""
-    if table.has_environments:
-        return table, None
-    return table.parts[0].moments, table.parts[0].rows
 
 
 @contextlib.contextmanager

@@ -160,7 +160,7 @@ class NodeScore(ABC):
 
     def without_rows(self) -> NodeScore:
         """Return the same score of a table without its rows."""
-        return self.with_table(self.table.with_moments(part.moments for part in self.table.parts))
+        return self.with_table(self.table.without_rows())
 
     def with_table(self, table: Table) -> NodeScore:
         """Return the same score of the same moments, which may have other names, or rows."""
