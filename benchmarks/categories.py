@@ -34,7 +34,7 @@ from golem import Golem, metrics
 from golem.comparison.other_packages import CATEGORY_PACKAGES, Estimate
 from golem.comparison.registry import prepare
 from golem_experiments.discrete import NETWORKS, table_of
-from golem_experiments.discrete_networks import DiscreteNetwork, read_bif
+from golem_experiments.network_files import DiscreteNetwork, read_bif
 from parallel_tasks import Row, add_options, make_tasks, print_comparison, run_tasks, serve_tasks, timed
 
 # Scores of golem by the names of its methods; the others are those of the experiment `discrete`.

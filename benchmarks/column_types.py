@@ -29,7 +29,7 @@ from golem import Golem, diagnose, metrics
 from golem.comparison.registry import prepare
 from golem.data.table_errors import UnusableColumnsError
 from golem.simulate import simulate
-from golem_experiments.discrete_networks import read_bif
+from golem_experiments.network_files import read_bif
 from parallel_tasks import Row, add_options, make_tasks, print_comparison, run_tasks, serve_tasks, timed
 
 NETWORKS = ("asia", "child", "insurance", "alarm")

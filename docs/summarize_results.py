@@ -8,7 +8,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from golem_experiments import EXPERIMENTS, load
-from golem_experiments.analysis.description import what_was_run
+from golem_experiments.analysis.claims import what_was_run
 from golem_experiments.analysis.outputs import judge
 from golem_experiments.analysis.tables import read_csv
 

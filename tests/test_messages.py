@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import ast
+import itertools
 import re
+import string
 from pathlib import Path
 
 import pytest
@@ -43,10 +45,24 @@ def messages(tree):
     """Yield the messages of a module, with their lines and the names of the functions or classes around them."""
     for part in tree.body:
         for node in ast.walk(part):
-            name = ast.unparse(node.func).rpartition(".")[2] if isinstance(node, ast.Call) else ""
+            called = ast.unparse(node.func) if isinstance(node, ast.Call) else ""
+            name = called.removesuffix(".of").rpartition(".")[2]
             if name.endswith("Error") and name not in NOT_MESSAGES and node.args:
-                for text in texts(node.args[0]):
+                for text in template(node.args[0]) if called.endswith(".of") else joined(node.args):
                     yield text, node.lineno, getattr(part, "name", "")
+
+
+def template(node):
+    """Return the text of a template, with values and settings replaced."""
+    fields = string.Formatter().parse(node.value) if isinstance(node, ast.Constant) else ()
+    text = "".join(literal + VALUE * (field is not None) for literal, field, _, _ in fields)
+    return [text] if text else []
+
+
+def joined(parts):
+    """Return the texts that parts of a message can be together, with remedies replaced; none without any text."""
+    found = [texts(part) for part in parts]
+    return ["".join(chosen) for chosen in itertools.product(*(one or [VALUE] for one in found))] if any(found) else []
 
 
 def names_in(tree):

@@ -16,7 +16,8 @@ from golem import Golem, GolemCV, Knowledge, fit_file
 from golem.cli import app
 from golem.data.knowledge import NamedKnowledge
 from golem.output import result_files
-from golem.runtime.option_words import as_options
+from golem.runtime.dialects import SHELL
+from golem.runtime.problems import told
 from golem.runtime.progress import ProgressDisplay
 from golem.simulate import simulate
 from golem.workflow import repeat_fit
@@ -68,8 +69,9 @@ def test_python_and_the_command_line_write_the_same(data, tmp_path, monkeypatch)
     model = Golem("ev", random_state=3)
     result = fit_file("data.csv", "called", model, forbid=["a->b"], bootstrap=5, select="bic", random_state=3)
     called, typed = document(tmp_path / "called"), document(tmp_path / "typed")
+    remedies = {finding.name: told(finding.remedy, SHELL) for finding in result.diagnosis.findings}
     for finding in called["diagnostics"]:  # the command line names options instead of parameters
-        finding["remedy"] = as_options(finding["remedy"])
+        finding["remedy"] = remedies[finding["name"]]
     assert called == typed
     for name in ("edges.csv", "weights.csv", "path.csv"):
         assert (tmp_path / "called" / name).read_text() == (tmp_path / "typed" / name).read_text()

@@ -26,9 +26,8 @@ from golem_experiments.analysis.claims import Finding, Judge, finished, judge, v
 from golem_experiments.analysis.line_panels import mark_empty
 from golem_experiments.analysis.styles import BLACK, BLUE, GREEN, GREY, VERMILLION
 from golem_experiments.analysis.tables import column, distinct, done, metric, where
-from golem_experiments.experiment import Experiment, Table
+from golem_experiments.experiment import Experiment, Grid, Row, Table, Task
 from golem_experiments.stationary_points import PlaneScore, StationaryPoint, indices, stationary_points
-from golem_experiments.task import Grid, Row, Task
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -28,9 +28,8 @@ from golem_experiments.analysis.figures import Panels
 from golem_experiments.analysis.inference import MIN_SEEDS, all_hold, is_higher, is_lower, within
 from golem_experiments.analysis.tables import average, distinct, done, interaction, label, metric, paired, where
 from golem_experiments.engine.store import DONE
-from golem_experiments.experiment import Table
+from golem_experiments.experiment import Grid, Row, Table, Task
 from golem_experiments.learners import Learned, measurements
-from golem_experiments.task import Grid, Row, Task
 
 METHODS = ("golem-ev", "golem-ev-l1", "golem-ev-plain", "golem-nv", "golem-nv-l1", "golem-nv-plain")
 _HIGH_TPR, _LOW_H, _CLOSE = 0.9, 1e-2, 0.1

@@ -25,16 +25,14 @@ from golem.comparison.registry import prepare
 from golem.runtime.messages import counted
 from golem.runtime.types import BoolMatrix
 from golem_experiments import sweep
-from golem_experiments.analysis.claims import Finding, finished, judge, lower, verdicts
-from golem_experiments.analysis.comparisons import time_ratio
+from golem_experiments.analysis.claims import Finding, closer_with_rows, finished, judge, lower, verdicts
+from golem_experiments.analysis.comparisons import matched_times
 from golem_experiments.analysis.figures import Panels
-from golem_experiments.analysis.inference import is_lower, within
-from golem_experiments.analysis.tables import average, contrast, distinct, paired, where
-from golem_experiments.discrete_networks import DiscreteNetwork, read_bif
-from golem_experiments.experiment import Experiment, Table
+from golem_experiments.analysis.inference import within
+from golem_experiments.analysis.tables import distinct, paired, where
+from golem_experiments.experiment import Experiment, Grid, Row, Table, Task
 from golem_experiments.learners import Learned, build, measurements, settings
-from golem_experiments.network_files import digest, network_file
-from golem_experiments.task import Grid, Row, Task
+from golem_experiments.network_files import DiscreteNetwork, digest, network_file, read_bif
 
 NETWORKS = ("asia", "child", "insurance", "alarm", "hailfinder")
 SCORES = ("order-bdeu", "order-discrete-bic", "order-mixed")
@@ -152,7 +150,7 @@ def _faster(table: Table) -> Iterable[Finding]:
     missing = []
     for place, rows in _cells(table):
         for name in PACKAGES:
-            found = time_ratio(rows, "order", name)
+            found = matched_times(rows, "order", name)
             if found is None:
                 missing.append(f"{place}: {name}")
             else:
@@ -167,16 +165,6 @@ def _choice(table: Table) -> Iterable[Finding]:
         yield f"{name}: {more.signed()}", within(more, -math.inf, _SAME)
 
 
-@judge("order", title="SHD-C / d", select=_DONE)
-def _more_rows(table: Table) -> Iterable[Finding]:
-    sizes = distinct(table, "n")
-    for network in distinct(table, "network") if len(sizes) > 1 else ():
-        rows = where(table, network=network, method="order")
-        gain = contrast(rows, "shd_c", {"n": sizes[-1]}, {"n": sizes[0]}, ("network",))
-        text = ", ".join(f"n = {n}: {average(rows, 'shd_c', n=n)}" for n in sizes)
-        yield f"{network} {text}", is_lower(gain)
-
-
 CLAIMS = {
     "order has a lower SHD-C than the same search on codes as numbers (order-nv).": lower(
         "shd_c", ("order", CODES_AS_NUMBERS), select=_DONE
@@ -184,7 +172,7 @@ CLAIMS = {
     "order is not less accurate than the learners of pgmpy and causal-learn, on any network.": _as_accurate,
     "order is at least ten times faster than the learners of pgmpy and causal-learn.": _faster,
     "The choice of the score costs nothing: no single score is better than order on average.": _choice,
-    "order approaches the true equivalence class with more rows.": _more_rows,
+    "order approaches the true equivalence class with more rows.": closer_with_rows("order", select=_DONE),
 }
 FIGURE = Panels(("shd_c", "fit_seconds"), "n", ("network",), METHODS, log_x=True, log_y=("fit_seconds",))
 
@@ -194,7 +182,7 @@ def _prepare(task: Task) -> None:
     if task.method in CATEGORY_PACKAGES:
         CATEGORY_PACKAGES[task.method].load()
     else:
-        prepare(task.method, by_local_scores=True)
+        prepare("order-mixed" if task.method == "order" else task.method)
 
 
 EXPERIMENT = Experiment(

@@ -28,8 +28,7 @@ from golem_experiments.analysis.comparisons import (
 from golem_experiments.analysis.figures import Panels
 from golem_experiments.analysis.inference import all_hold, is_higher, is_lower, within
 from golem_experiments.analysis.tables import average, contrast, distinct, done, interaction, metric, where
-from golem_experiments.experiment import Table
-from golem_experiments.task import Grid, Task
+from golem_experiments.experiment import Grid, Table, Task
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -19,9 +19,8 @@ from golem_experiments.analysis.comparisons import LARGE, MOST, count_pairs
 from golem_experiments.analysis.figures import Panels
 from golem_experiments.analysis.tables import done, metric, where
 from golem_experiments.engine.store import DONE
-from golem_experiments.experiment import Table
+from golem_experiments.experiment import Grid, Row, Table, Task
 from golem_experiments.learners import Learned, measurements
-from golem_experiments.task import Grid, Row, Task
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

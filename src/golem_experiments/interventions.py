@@ -25,19 +25,17 @@ from golem.estimator.golem import Golem
 from golem.graphs.edges import Edges
 from golem.graphs.interventional import interventional_reversible
 from golem.graphs.metrics import shd
-from golem.model.environments import simulate_environments, single_targets
 from golem.model.linear_sem import LinearSEM
-from golem.model.simulation import erdos_renyi, parse_graph, random_sem
+from golem.model.simulation import erdos_renyi, parse_graph, random_sem, simulate_environments, single_targets
 from golem.runtime.types import BoolMatrix, Matrix
 from golem_experiments import sweep
 from golem_experiments.analysis.claims import Finding, finished, judge, verdicts
-from golem_experiments.analysis.comparisons import VISIBLE, time_ratio
+from golem_experiments.analysis.comparisons import VISIBLE, matched_times
 from golem_experiments.analysis.figures import Panels
 from golem_experiments.analysis.inference import Mean, within
 from golem_experiments.analysis.tables import average, contrast, done, paired, share, where
-from golem_experiments.experiment import Experiment, Table
+from golem_experiments.experiment import Experiment, Grid, Row, Table, Task
 from golem_experiments.learners import build, settings
-from golem_experiments.task import Grid, Row, Task
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -222,7 +220,7 @@ def _as_accurate_as_gies(table: Table) -> Iterable[Finding]:
 def _faster_than_gies(table: Table) -> Iterable[Finding]:
     missing = []
     for name, rows in _seen(where(table, change="hard", design="er", d=50), "targets", "n"):
-        found = time_ratio(rows, "order-hard", "gies")
+        found = matched_times(rows, "order-hard", "gies")
         if found is None:
             missing.append(name)
         else:

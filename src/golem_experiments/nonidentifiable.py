@@ -16,8 +16,7 @@ from golem_experiments.analysis.comparisons import LARGE, MOST, count_pairs, dif
 from golem_experiments.analysis.figures import Panels
 from golem_experiments.analysis.inference import is_lower
 from golem_experiments.analysis.tables import paired, where
-from golem_experiments.experiment import Table
-from golem_experiments.task import Grid, Task
+from golem_experiments.experiment import Grid, Table, Task
 
 PAPER_METHODS = ("golem-nv", "golem-ev", "notears-l1")
 METHODS = (*PAPER_METHODS, "order-nv", "order-ev", "order")

@@ -40,9 +40,8 @@ from golem_experiments.analysis.tables import (
     most_common_hardware,
     where,
 )
-from golem_experiments.experiment import Table
+from golem_experiments.experiment import Grid, Row, Table, Task
 from golem_experiments.learners import Learned, measurements
-from golem_experiments.task import Grid, Row, Task
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -2,7 +2,7 @@
 
 A direction rests on the structure (the equivalence class), the noise variances, the shape of the noise, or nothing. All
 three kinds of evidence assume a linear model with independent noise, no hidden common causes and independent rows.
-Here one assumption at a time is violated (`violations.py`): hidden common causes, curved effects, 1% of outliers, rows
+Here one assumption at a time is violated (`draw_violated`): hidden common causes, curved effects, 1% of outliers, rows
 that depend on each other, errors of measurement. An edge is real if the true graph joins the same variables; the
 direction of a real edge is right or reversed. The checks of `golem.diagnose` that could notice are counted as well.
 """
@@ -11,26 +11,34 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from golem.assessment.diagnostics import diagnose
+from golem.graphs.dag import topological_order
+from golem.model.simulation import random_dag, random_weights
 from golem.runtime.types import BoolMatrix, Matrix
 from golem_experiments import sweep
 from golem_experiments.analysis.claims import Finding, Judge, finished
 from golem_experiments.analysis.inference import Mean, within
 from golem_experiments.analysis.styles import EVIDENCE_STYLES
 from golem_experiments.analysis.tables import average, distinct, done, share, where
-from golem_experiments.experiment import Table
+from golem_experiments.experiment import Grid, Row, Table, Task
 from golem_experiments.learners import Learned, measurements
-from golem_experiments.task import Grid, Row, Task
-from golem_experiments.violations import NOISES, VIOLATIONS, draw_violated
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 METHODS = ("order", "order-ev")
+NOISES = ("gaussian", "laplace", "exponential")
+VIOLATIONS = ("none", "confounded", "nonlinear", "outliers", "dependent rows", "measurement error")
+# The sizes of the violations.
+_CONFOUNDED_PAIRS = 0.25  # hidden common causes of two variables, per variable
+_STEEPNESS = 2.0  # of tanh, in standard deviations
+_OUTLIERS, _OUTLIER_SIZE = 0.01, 5.0
+_AUTOCORRELATION = 0.8
+_ERROR = 0.5  # in standard deviations of the column
 SOURCES = ("structure", "variances", "shape", "none")
 # Checks that can notice a violation; "linearity" of curved effects, for example.
 FINDINGS = ("linearity", "independence", "outliers")
@@ -54,7 +62,102 @@ def draw(task: Task) -> tuple[BoolMatrix, Matrix]:
     """Return the true graph of a task and its rows; raw and standardized columns share the draw."""
     cell: Any = task.cell
     truth, X = draw_violated(cell["violation"], cell["noise"], cell["graph"], cell["d"], cell["n"], task.seed)
-    return truth, (X - X.mean(axis=0)) / X.std(axis=0) if cell["columns"] == "standardized" else X
+    return truth, sweep.in_units(cell["columns"], X)
+
+
+class ViolatedData(NamedTuple):
+    """The true graph over the observed variables, (d, d), and rows, (n, d)."""
+
+    graph: BoolMatrix
+    rows: Matrix
+
+
+def draw_violated(violation: str, noise: str, graph: str, d: int, n: int, seed: int) -> ViolatedData:
+    """Draw a random linear model with free noise variances, and rows that violate one of its assumptions.
+
+    A seed has the same graph, weights and noise variances for all violations and noises: weights from +-[0.5, 2], noise
+    deviations from [1, 2].
+
+    Parameters
+    ----------
+    violation : str
+        "confounded": hidden common causes of d/4 disjoint pairs. "nonlinear": effects w s tanh(2 x / s) of a parent
+        with standard deviation s. "outliers": noise of 5 standard deviations on all columns of 1% of the rows.
+        "dependent rows": noise with autocorrelation 0.8 from row to row. "measurement error": noise of half a standard
+        deviation on each column. "none": the model itself.
+    noise : str
+        One of `NOISES`.
+    graph : str
+        Such as "ER1".
+    d, n, seed : int
+        Numbers of variables and rows, and the seed.
+
+    Examples
+    --------
+    >>> draw_violated("outliers", "laplace", "ER1", d=5, n=100, seed=0).rows.shape
+    (100, 5)
+    """
+    model = np.random.default_rng(seed)
+    B = random_weights(random_dag(d, graph, model), model)
+    deviations = model.uniform(1.0, 2.0, d)
+    rng = np.random.default_rng([seed, VIOLATIONS.index(violation), NOISES.index(noise)])
+
+    def draw(*shape: int) -> Matrix:
+        return _standard_noise(noise, rng, shape)
+
+    E = draw(n, d)
+    if violation == "dependent rows":
+        E = _autocorrelated(E)
+    if violation == "confounded":
+        E = E + _hidden_causes(draw, rng, n, d)
+    bend = _bent if violation == "nonlinear" else _straight
+    X = _grow(B, E * deviations, bend)
+    if violation == "outliers":
+        X = X + (rng.random((n, 1)) < _OUTLIERS) * rng.normal(size=(n, d)) * _OUTLIER_SIZE * X.std(axis=0)
+    if violation == "measurement error":
+        X = X + rng.normal(size=(n, d)) * _ERROR * X.std(axis=0)
+    return ViolatedData(B != 0, X)
+
+
+def _standard_noise(noise: str, rng: np.random.Generator, shape: tuple[int, ...]) -> Matrix:
+    """Return noise with mean 0 and variance 1."""
+    if noise == "gaussian":
+        return rng.normal(size=shape)
+    return rng.laplace(size=shape) / np.sqrt(2) if noise == "laplace" else rng.exponential(size=shape) - 1
+
+
+def _autocorrelated(E: Matrix) -> Matrix:
+    """Return noise of the same variance in which every row continues the one before."""
+    out, share = E.copy(), np.sqrt(1 - _AUTOCORRELATION**2)
+    for t in range(1, len(E)):
+        out[t] = _AUTOCORRELATION * out[t - 1] + share * E[t]
+    return out
+
+
+def _hidden_causes(draw: Callable[..., Matrix], rng: np.random.Generator, n: int, d: int) -> Matrix:
+    """Return the effects of hidden variables, each of which causes two of the observed ones."""
+    effects, pairs = np.zeros((n, d)), max(1, round(_CONFOUNDED_PAIRS * d))
+    for pair in rng.permutation(d)[: 2 * pairs].reshape(-1, 2):
+        effects[:, pair] = draw(n, 1) * rng.uniform(0.7, 1.5, 2) * rng.choice([-1.0, 1.0], 2)
+    return effects
+
+
+def _straight(x: Matrix) -> Matrix:
+    return x
+
+
+def _bent(x: Matrix) -> Matrix:
+    scale = x.std()
+    return np.asarray(scale * np.tanh(_STEEPNESS * (x - x.mean()) / scale))
+
+
+def _grow(B: Matrix, noise: Matrix, bend: Callable[[Matrix], Matrix]) -> Matrix:
+    """Compute all variables from their parents and noise."""
+    X = noise.copy()
+    for j in topological_order(B):
+        for i in np.nonzero(B[:, j])[0]:
+            X[:, j] += B[i, j] * bend(X[:, i])
+    return X
 
 
 def _measure(truth: BoolMatrix, rows: Matrix, learned: Learned) -> Row:

@@ -24,8 +24,7 @@ from golem_experiments import sweep
 from golem_experiments.analysis.claims import Finding, Judge, finished, judge
 from golem_experiments.analysis.styles import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, VERMILLION
 from golem_experiments.analysis.tables import distinct, done, where
-from golem_experiments.experiment import Table
-from golem_experiments.task import Grid, Task
+from golem_experiments.experiment import Grid, Table, Task
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

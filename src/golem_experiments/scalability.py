@@ -17,14 +17,13 @@ from golem.runtime.messages import counted
 from golem.runtime.types import BoolMatrix, Matrix
 from golem_experiments import sweep
 from golem_experiments.analysis.claims import Finding, Judge, judge
-from golem_experiments.analysis.comparisons import VISIBLE
+from golem_experiments.analysis.comparisons import VISIBLE, matched_times, seconds_of
 from golem_experiments.analysis.figures import Panels
 from golem_experiments.analysis.inference import MIN_SEEDS, Mean, is_higher, mean, within
 from golem_experiments.analysis.tables import average, contrast, distinct, done, paired, timed_alone, where
-from golem_experiments.engine.store import DONE, TIMEOUT
-from golem_experiments.experiment import Table
+from golem_experiments.engine.store import TIMEOUT
+from golem_experiments.experiment import Grid, Row, Table, Task
 from golem_experiments.learners import Learned, measurements
-from golem_experiments.task import Grid, Row, Task
 
 PAPER_METHODS = ("golem-ev", "notears-l1")
 METHODS = (*PAPER_METHODS, "order-ev", "order")
@@ -77,26 +76,20 @@ def _faster(table: Table, first: str, second: str, ratio: float, large: int = 0)
     """Check that the second method takes `ratio` times as long as the first, at the largest size that allows it.
 
     Sizes below `large`, and those where the two ran on different hardware or in batches, decide nothing.
-
-    A task past the time limit took at least as long as it ran. If the second method was stopped, the ratio is a lower
-    bound, which can show that the first method is faster. If the first was, it is an upper bound, which can refute it.
     """
     parts, outcome, table = [], None, timed_alone(table)
     for d in distinct(table, "d"):
         rows = where(table, d=d, method=(first, second))
-        known, stopped = _matched_times(rows, first, second)
-        if known:
-            slow = ", ".join(f"{name} past its limit in {count}" for name, count in stopped.items() if count)
-            seconds = ", ".join(f"{name} {mean(pair[name] for pair in known)}" for name in (first, second))
-            found = mean(math.log2(pair[second] / pair[first]) for pair in known)
-            typical = f"geometric mean of the ratios {2**found.value:.3g}"
-            parts.append(
-                f"d = {d} ({counted(found.count, 'seed')}): {seconds}{f' ({slow})' if slow else ''}, {typical}"
-            )
-            if found.count >= MIN_SEEDS and int(d) >= large:
-                outcome = within(found, math.log2(ratio), math.inf)
-                if (outcome and stopped[first]) or (outcome is False and stopped[second]):
-                    outcome = None
+        found = matched_times(rows, first, second)
+        if found is not None:
+            both = list(zip((first, second), zip(*found.seconds, strict=True), found.stopped, strict=True))
+            seconds = ", ".join(f"{name} {mean(some)}" for name, some, _ in both)
+            slow = ", ".join(f"{name} past its limit in {count}" for name, _, count in both if count)
+            typical = f"geometric mean of the ratios {2**found.log2.value:.3g}"
+            seeds = counted(found.log2.count, "seed")
+            parts.append(f"d = {d} ({seeds}): {seconds}{f' ({slow})' if slow else ''}, {typical}")
+            if found.log2.count >= MIN_SEEDS and int(d) >= large:
+                outcome = found.reaches(ratio)
         elif len(distinct(rows, "method")) == 2:
             own = [f"{name} {_times(where(rows, method=name))}" for name in (first, second)]
             parts.append(f"d = {d}, not judged because the hardware differs: {', '.join(own)}")
@@ -109,35 +102,10 @@ def _faster(table: Table, first: str, second: str, ratio: float, large: int = 0)
 
 def _times(rows: Table) -> str:
     """Write the mean time of a method, how often it was stopped, and its hardware."""
-    limits = [_seconds(row) for row in rows if row["status"] == TIMEOUT]
+    limits = [seconds_of(row) for row in rows if row["status"] == TIMEOUT]
     stopped = f"past its limit of {min(limits):.0f} s in {len(limits)} of {len(rows)} runs" if limits else ""
     time = average(rows, "fit_seconds")
     return f"{time if time.count else stopped} ({'; '.join(map(str, distinct(rows, 'hardware')))})"
-
-
-def _matched_times(table: Table, first: str, second: str) -> tuple[list[dict[str, float]], dict[str, int]]:
-    """Return the times of both methods by seed, and how many tasks of each were stopped.
-
-    Only seeds that both have run on the same hardware are returned.
-    """
-    rows = {name: {row["seed"]: row for row in where(table, method=name)} for name in (first, second)}
-    known: list[dict[str, float]] = []
-    stopped = {first: 0, second: 0}
-    for seed in rows[first]:
-        pair = {name: rows[name][seed] for name in rows if seed in rows[name]}
-        states = [row["status"] for row in pair.values()]
-        alike = len({row.get("hardware") for row in pair.values()}) == 1
-        if len(pair) < 2 or not alike or not set(states) <= {DONE, TIMEOUT} or DONE not in states:
-            continue
-        known.append({name: _seconds(row) for name, row in pair.items()})
-        for name, row in pair.items():
-            stopped[name] += row["status"] == TIMEOUT
-    return known, stopped
-
-
-def _seconds(row: Row) -> float:
-    """Return the time of the method; for a task that was stopped, the time until then."""
-    return max(float(row["fit_seconds" if row["status"] == DONE else "seconds"] or 0), 1e-9)
 
 
 @judge(

@@ -16,8 +16,7 @@ from golem_experiments.analysis.claims import Finding, finished, judge, lower
 from golem_experiments.analysis.figures import Panels
 from golem_experiments.analysis.inference import Mean, is_higher, within
 from golem_experiments.analysis.tables import contrast, where
-from golem_experiments.experiment import Table
-from golem_experiments.task import Grid, Task
+from golem_experiments.experiment import Grid, Table, Task
 
 BY_UNITS = ("golem-ev", "golem-nv", "notears-l1", "order-ev", "sort-regress-var")
 SCALE_FREE = ("order-nv", "fgs", "fgs-bic", "pc", "sort-regress-r2")

@@ -27,7 +27,7 @@ from golem_experiments.attainable import (
     support_family,
     tangent_rank,
 )
-from golem_experiments.task import Row
+from golem_experiments.experiment import Row
 
 
 def check_lemma(nodes: int, rng: np.random.Generator) -> Row:

@@ -11,9 +11,8 @@ from golem.comparison.registry import prepare
 from golem.model.simulation import Simulation, simulate
 from golem.runtime.types import BoolMatrix, Matrix
 from golem_experiments.analysis.claims import Judge, verdicts
-from golem_experiments.experiment import Experiment, Table
+from golem_experiments.experiment import Experiment, Grid, Row, Table, Task
 from golem_experiments.learners import Learned, is_paper_recipe, learn, learn_batch, measurements, settings
-from golem_experiments.task import Grid, Row, Task
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -69,6 +68,11 @@ def draw(task: Task) -> Simulation:
         standardize=cell.get("columns") == "standardized",
         random_state=task.seed,
     )
+
+
+def in_units(columns: str, X: Matrix) -> Matrix:
+    """Return rows as they are ("raw"), or with columns of mean 0 and variance 1 ("standardized")."""
+    return (X - X.mean(axis=0)) / X.std(axis=0) if columns == "standardized" else X
 
 
 def truth_and_rows(task: Task) -> tuple[BoolMatrix, Matrix]:

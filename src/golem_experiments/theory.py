@@ -28,9 +28,8 @@ from golem_experiments.analysis.claims import Finding, finished, judge, verdicts
 from golem_experiments.analysis.styles import BLACK, BLUE, GREY, ORANGE, VERMILLION
 from golem_experiments.analysis.tables import column, distinct, done, where
 from golem_experiments.attainable import ATTAINED, dags_up_to_relabelling
-from golem_experiments.experiment import Experiment, Table
+from golem_experiments.experiment import Experiment, Grid, Row, Table, Task
 from golem_experiments.statements import check_appendix_a, check_equal_variances, check_lemma, check_theorems
-from golem_experiments.task import Grid, Row, Task
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -17,8 +17,7 @@ from golem_experiments.analysis.comparisons import better, difference, means
 from golem_experiments.analysis.figures import Panels
 from golem_experiments.analysis.inference import within
 from golem_experiments.analysis.tables import average, distinct, label, metric
-from golem_experiments.experiment import Table
-from golem_experiments.task import Grid, Task
+from golem_experiments.experiment import Grid, Table, Task
 
 SCALES = (0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
 PAPER_METHODS = ("golem-ev", "notears-l1")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 
 import numpy as np
@@ -15,7 +16,8 @@ from golem.data import table_source
 from golem.data.files import streaming
 from golem.diagnostics import Diagnosis, Finding, diagnose
 from golem.readers import read_table
-from golem.runtime.option_words import as_options
+from golem.runtime.dialects import SHELL
+from golem.runtime.problems import told
 
 
 @pytest.fixture
@@ -31,8 +33,8 @@ def test_the_summary_and_the_files_hold_the_findings(chain):
     found = json.loads((chain / "out" / "graph.json").read_text())["diagnostics"]
     table = read_table(chain / "data.csv")
     frame = pd.DataFrame(table.values, columns=list(table.names))
-    records = diagnose(Golem(random_state=0).fit(frame), frame).records()
-    assert found == [record | {"remedy": as_options(record["remedy"])} for record in records]
+    findings = diagnose(Golem(random_state=0).fit(frame), frame).findings
+    assert found == [dataclasses.asdict(one) | {"remedy": told(one.remedy, SHELL)} for one in findings]
     lines = printed.splitlines()
     for finding in found:
         line = f"{finding['level'].title()}: {finding['finding']} {finding['remedy']}"

@@ -82,7 +82,7 @@ def test_ctrl_c_keeps_what_is_there(tmp_path, monkeypatch):
 
 
 def test_sigterm_ends_a_run_like_ctrl_c_with_the_table_published(tmp_path):
-    command = [sys.executable, "-m", "golem.cli", *ONE[:3], "400", *ONE[4:], "-o", str(tmp_path), "--workers", "1"]
+    command = [sys.executable, "-m", "golem", *ONE[:3], "400", *ONE[4:], "-o", str(tmp_path), "--workers", "2"]
     # As a shell starts a job in the background: it ignores Ctrl-C.
     process = subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
@@ -177,3 +177,17 @@ def test_mistakes_are_sentences(arguments, code, sentence, tmp_path, monkeypatch
     assert result.exit_code == code
     assert sentence in result.output.replace("\n", " ").replace("  ", " ")
     assert not list(tmp_path.iterdir())
+
+
+def test_without_the_package_the_other_commands_work_and_this_one_says_what_is_missing():
+    code = "import sys; sys.modules['golem_experiments'] = None; from golem.cli import main; main()"
+    environment = os.environ | {"PYTHONPATH": str(Path(golem.__file__).parents[1])}
+
+    def golem_without(*arguments):
+        command = [sys.executable, "-c", code, *arguments]
+        return subprocess.run(command, capture_output=True, text=True, env=environment, timeout=60)
+
+    assert golem_without("--version").returncode == 0
+    ended = golem_without("experiment", "sachs")
+    assert ended.returncode == 1
+    assert "The package golem_experiments is not installed." in ended.stderr

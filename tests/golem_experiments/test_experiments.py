@@ -12,7 +12,7 @@ from golem_experiments import EXPERIMENTS, Grid, Task, load
 from golem_experiments.analysis.inference import is_lower, mean
 from golem_experiments.analysis.outputs import judge, verdict_text
 from golem_experiments.analysis.tables import average, contrast, interaction, metric, paired
-from golem_experiments.engine.child import row_of
+from golem_experiments.engine.provenance import row_of
 from golem_experiments.engine.store import flat
 
 
@@ -107,7 +107,7 @@ def test_the_key_holds_the_settings_of_the_method(monkeypatch):
 
     experiment, task = load("identifiable"), Task("identifiable", CELL, 0, "notears-l1")
     before = experiment.key(task)
-    monkeypatch.setitem(methods.METHODS, "notears-l1", methods.Method(lambda: Notears(l1=0.2)))
+    monkeypatch.setitem(methods.METHODS, "notears-l1", methods.ComparedMethod(lambda: Notears(l1=0.2)))
     assert experiment.key(task) != before
 
 

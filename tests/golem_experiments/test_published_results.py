@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from golem_experiments import EXPERIMENTS, Task, load
-from golem_experiments.analysis.description import what_was_run
+from golem_experiments.analysis.claims import what_was_run
 from golem_experiments.analysis.outputs import judge, verdict_text
 from golem_experiments.analysis.tables import cell_columns, read_csv
 

@@ -5,8 +5,7 @@ import pytest
 
 from golem.graphs.dag import topological_order
 from golem_experiments import Grid, load
-from golem_experiments.robustness import SOURCES, draw, real, right
-from golem_experiments.violations import NOISES, VIOLATIONS, draw_violated
+from golem_experiments.robustness import NOISES, SOURCES, VIOLATIONS, draw, draw_violated, real, right
 
 
 def drawn(violation, noise="gaussian", n=4000, seed=1):

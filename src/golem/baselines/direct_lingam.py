@@ -8,11 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from golem.baselines.base import Baseline
-from golem.baselines.sparse_regression import regress_along, require_more_rows_than_columns
+from golem.baselines.sort_regress import regress_along, require_more_rows_than_columns
 from golem.data.checks import DataWarning
 from golem.data.knowledge import Knowledge
 from golem.data.moments import Moments
 from golem.runtime.messages import quoted
+from golem.runtime.problems import Parameter, ProblemError
 from golem.runtime.types import Matrix
 from golem.runtime.user_warnings import warn_user
 
@@ -64,12 +65,12 @@ class DirectLiNGAM(Baseline):
 
     def _check_parameters(self) -> None:
         if self.threshold is not None and not 0 <= self.threshold < np.inf:
-            raise ValueError(f"threshold must be at least 0 and finite; got {self.threshold}.")
+            raise ProblemError(Parameter("threshold"), f" must be at least 0 and finite; got {self.threshold}.")
 
     def _learn(self, moments: Moments, rows: Matrix | None, knowledge: Knowledge) -> None:
         assert rows is not None  # `fit` refuses Moments
         require_more_rows_than_columns(moments, "DirectLiNGAM")
-        self.order_ = causal_order(rows, knowledge)
+        self.order_ = lingam_order(rows, knowledge)
         weights = regress_along(self.order_.tolist(), moments, knowledge, select=self.threshold is None)
         if self.threshold is not None:
             weights[(np.abs(weights) < self.threshold) & ~knowledge.required] = 0.0
@@ -99,7 +100,7 @@ class DirectLiNGAM(Baseline):
         )
 
 
-def causal_order(rows: Matrix, knowledge: Knowledge) -> NDArray[np.intp]:
+def lingam_order(rows: Matrix, knowledge: Knowledge) -> NDArray[np.intp]:
     """Return the order of the columns, causes first."""
     from golem.baselines.pairwise_measure import most_exogenous
 

@@ -12,6 +12,7 @@ from golem.data.knowledge import Knowledge
 from golem.data.moments import Moments
 from golem.gradient.augmented_lagrangian import AugmentedLagrangian
 from golem.gradient.rounding import round_to_dag
+from golem.runtime.problems import Parameter, ProblemError
 from golem.runtime.types import Matrix
 from golem.runtime.user_warnings import warn_user
 from golem.score.likelihood import LeastSquares
@@ -81,11 +82,11 @@ class Notears(Baseline):
     def _check_parameters(self) -> None:
         for name in ("l1", "threshold"):
             if not 0 <= getattr(self, name) < np.inf:
-                raise ValueError(f"{name} must be at least 0 and finite; got {getattr(self, name)}.")
+                raise ProblemError(Parameter(name), f" must be at least 0 and finite; got {getattr(self, name)}.")
         for name in ("h_tolerance", "largest_rho", "max_iter", "time_limit"):
             value = getattr(self, name)
             if value is not None and not value > 0:
-                raise ValueError(f"{name} must be positive; got {value}.")
+                raise ProblemError(Parameter(name), f" must be positive; got {value}.")
 
     def _learn(self, moments: Moments, rows: Matrix | None, knowledge: Knowledge) -> None:
         objective = Objective(

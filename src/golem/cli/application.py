@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import importlib
+from collections.abc import Callable
 from typing import Annotated, Any
 
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from golem.cli import compare, demo, experiment, export, fit, report, score, simulate
-from golem.cli.guard import guarded
+from golem.cli import compare, demo, export, fit, report, score, simulate
+from golem.cli.running import fail, guarded
 from golem.cli.terminal import out
 from golem.runtime.version import __version__
 
@@ -63,6 +65,22 @@ class _Commands(TyperGroup):
             return super().invoke(ctx)
 
 
+def _experiment() -> Callable[..., None]:
+    """Return the command of the package with the experiments, which the library does not import."""
+    try:
+        command: Callable[..., None] = importlib.import_module("golem_experiments.command").experiment
+    except ModuleNotFoundError as error:
+        if not str(error.name).startswith("golem_experiments"):
+            raise
+
+        def experiment(name: str = typer.Argument("", help="Name of an experiment.")) -> None:
+            """Run an experiment of the paper and check its claims. The experiments are not installed here."""
+            fail("The package golem_experiments is not installed. Install golem again with pip install golem-dag.")
+
+        return experiment
+    return command
+
+
 app = typer.Typer(
     name="golem",
     cls=_Commands,
@@ -81,7 +99,7 @@ for command in (
     compare.compare,
     report.report,
     export.export,
-    experiment.experiment,
+    _experiment(),
 ):
     app.command(cls=_Command)(command)
 

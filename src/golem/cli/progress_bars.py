@@ -3,23 +3,18 @@
 from __future__ import annotations
 
 import contextlib
-import time
 from collections.abc import Callable, Iterator
-from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 from golem.cli import terminal
-from golem.runtime.option_words import as_options
+from golem.runtime.dialects import SHELL
+from golem.runtime.problems import told
 from golem.runtime.progress import Counter, ProgressDisplay
 
 if TYPE_CHECKING:
     from rich.progress import ProgressColumn
 
     from golem.comparison.result import Step
-    from golem_experiments.engine.runner import RunProgress
-
-_LOG_EVERY = 60.0
-_COMPILING = "compiling (only once, up to half a minute)"
 
 
 class ProgressBars(ProgressDisplay):
@@ -35,7 +30,7 @@ class ProgressBars(ProgressDisplay):
 
     def worded(self, sentence: str) -> str:
         """Return a sentence that names options instead of parameters."""
-        return as_options(sentence)
+        return told(sentence, SHELL)
 
     def table(self, text: str) -> None:
         """Print a summary of the table."""
@@ -90,7 +85,7 @@ class ProgressBars(ProgressDisplay):
     def comparing(self, time_limit: float | None) -> Iterator[Callable[[Step], None] | None]:
         """Show a bar that counts methods, with the current one and its seconds."""
         limit = "" if time_limit is None else f" of at most {time_limit:g}"
-        with self._steps() as show:
+        with self.steps() as show:
 
             def update(step: Step) -> None:
                 running = f"{step.seconds:.0f} s{limit}" if step.seconds else "starting"
@@ -99,28 +94,7 @@ class ProgressBars(ProgressDisplay):
             yield None if show is None else update
 
     @contextlib.contextmanager
-    def experimenting(self) -> Iterator[Callable[[RunProgress], None] | None]:
-        """Show a bar with the finished tasks and the time left; without a terminal, one line per minute."""
-        with self._steps() as show:
-
-            def update(run: RunProgress) -> None:
-                failed = f"  {run.failed} failed" if run.failed else ""
-                text = f"{_left(run)}{failed}  {run.latest}" if run.latest else _COMPILING
-                show(run.ended, run.total, text)
-
-            yield update if show is not None else _line_per_minute() if self._bars else None
-
-    @contextlib.contextmanager
-    def _counter(self, text: str, total: int | None, *columns: ProgressColumn) -> Iterator[Counter | None]:
-        """Show a bar with a text, these columns and the time left; yields a function that moves it."""
-        from rich.progress import BarColumn, TextColumn, TimeRemainingColumn
-
-        with self._bar(TextColumn("{task.description}"), BarColumn(30), *columns, TimeRemainingColumn()) as bar:
-            task = None if bar is None else bar.add_task(text, total=total)
-            yield None if bar is None else lambda done, total: bar.update(task, completed=done, total=total)
-
-    @contextlib.contextmanager
-    def _steps(self) -> Iterator[Any]:
+    def steps(self) -> Iterator[Any]:
         """Show a bar that counts steps; yields a function of the steps done, their total, and a text."""
         from rich.progress import BarColumn, MofNCompleteColumn, TextColumn
 
@@ -133,6 +107,15 @@ class ProgressBars(ProgressDisplay):
             yield None if bar is None else show
 
     @contextlib.contextmanager
+    def _counter(self, text: str, total: int | None, *columns: ProgressColumn) -> Iterator[Counter | None]:
+        """Show a bar with a text, these columns and the time left; yields a function that moves it."""
+        from rich.progress import BarColumn, TextColumn, TimeRemainingColumn
+
+        with self._bar(TextColumn("{task.description}"), BarColumn(30), *columns, TimeRemainingColumn()) as bar:
+            task = None if bar is None else bar.add_task(text, total=total)
+            yield None if bar is None else lambda done, total: bar.update(task, completed=done, total=total)
+
+    @contextlib.contextmanager
     def _bar(self, *columns: ProgressColumn) -> Iterator[Any]:
         """Show a bar with these columns; yields None if bars are off or standard error is not a terminal."""
         from rich.progress import Progress as RichProgress
@@ -142,26 +125,3 @@ class ProgressBars(ProgressDisplay):
             return
         with RichProgress(*columns, console=terminal.err, transient=True) as bar:
             yield bar
-
-
-def _line_per_minute() -> Callable[[RunProgress], None]:
-    """Return a function that prints the progress: at first, every minute and at the end."""
-    printed = time.monotonic()
-
-    def log(run: RunProgress) -> None:
-        nonlocal printed
-        if not run.latest:
-            terminal.err.print(f"{run.ended} of {run.total} tasks, {_COMPILING}")
-        elif time.monotonic() - printed > _LOG_EVERY or run.ended == run.total:
-            printed = time.monotonic()
-            text = f"{run.ended} of {run.total} tasks, {run.failed} failed, {_left(run)}"
-            terminal.err.print(text)
-
-    return log
-
-
-def _left(run: RunProgress) -> str:
-    """Return a text with the time left."""
-    if run.seconds_left is None:
-        return "time left unknown"
-    return f"{timedelta(seconds=round(run.seconds_left))} left"

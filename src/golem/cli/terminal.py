@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 
+from golem.runtime.dialects import SHELL
 from golem.runtime.messages import printable
-from golem.runtime.option_words import as_options
+from golem.runtime.problems import told
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -49,7 +50,7 @@ def showing_warnings(quiet: bool) -> Iterator[None]:
 
     def show(message: Warning | str, *about: Any) -> None:
         if not quiet:
-            err.print(f"Warning: {as_options(str(message))}", style="yellow")
+            err.print(f"Warning: {told(message, SHELL)}", style="yellow")
 
     with warnings.catch_warnings():
         warnings.simplefilter("always")

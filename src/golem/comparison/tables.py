@@ -1,4 +1,4 @@
-"""The tables of several environments, for methods that need moments and for those that need rows."""
+"""Files with a column of environments, as `compare` takes them."""
 
 from __future__ import annotations
 
@@ -10,30 +10,15 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from golem.comparison.registry import Tables, named_table
+from golem.data.coded_tables import CodedTable
 from golem.data.environment_files import environment_shards, labelled, rows_by_label
-from golem.data.environment_input import moments_of_parts, split_data
 from golem.data.files.streaming import KeptRows
 from golem.data.missing import MissingChoice
-from golem.data.table import Table
 from golem.data.table_source import CovarianceSource, TableSource
 from golem.data.table_summary import TableSummary
 from golem.data.targets import read_targets
 from golem.data.variables import Coding
-
-
-def read_tables(X: Any, environments: Any, targets: Mapping[Any, Any] | None, missing: MissingChoice) -> Tables:
-    """Return the environments of a table, and the complete rows of each; the arguments are those of `Golem.fit`."""
-    if isinstance(X, Table):
-        return Tables(X, None)
-    parts, _ = split_data(X, environments)
-    found = Table.of(moments_of_parts(parts, missing), targets)
-    # A hard target may be constant in its environment; a soft method then says so itself.
-    found.require_learnable("hard")
-    if missing == "em" or not all(isinstance(part, tuple) for part in parts.values()):
-        return Tables(found, None)
-    rows = [np.asarray(parts[label][0], dtype=float) for label in found.labels]
-    return Tables(found, [part[~np.isnan(part).any(axis=1)] for part in rows])
+from golem.runtime.problems import ProblemError
 
 
 class LabelledRows(NamedTuple):
@@ -53,7 +38,7 @@ def labelled_rows(
 ) -> LabelledRows:
     """Read a table with a column of labels; rows with missing values are kept, unless these are an error."""
     if environment is None or targets is None:
-        raise ValueError("Environments need both environment=... (a column of labels) and targets=...")
+        raise ProblemError.of("Environments need both {environment=...} (a column of labels) and {targets=...}.")
     if isinstance(source, CovarianceSource):
         raise ValueError("A covariance matrix has no column of environments. Give the rows.")
     known = read_targets(targets) if isinstance(targets, str | Path) else targets
@@ -63,4 +48,4 @@ def labelled_rows(
     labels = np.repeat(list(parts), [len(part) for part in parts.values()])
     rows = np.concatenate(list(parts.values()))
     summary = TableSummary.of(Coding.numeric(table.names), len(rows), rows)
-    return LabelledRows(named_table(rows, table.names), labels, known, summary)
+    return LabelledRows(CodedTable(Coding.numeric(table.names), rows), labels, known, summary)

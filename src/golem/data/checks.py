@@ -9,9 +9,10 @@ from golem.data.moments import Moments
 from golem.data.table_errors import too_few_columns, too_few_rows
 from golem.data.unusable import Unusable, is_constant, switches, unusable_columns, unusable_error
 from golem.runtime.messages import counted, quoted, shortened
-from golem.runtime.option_words import dropping
+from golem.runtime.problems import Drop, ProblemError, Remedy, Set, Text
 from golem.runtime.user_warnings import warn_user
 
+EQUAL_VARIANCES, FREE_VARIANCES = Set("noise", "ev"), Set("noise", "nv")
 _WIDEST_SCALES = 1e8
 _FEW_ROWS = 1.5
 # Rows of the covariance that are checked at a time, so that they stay in the CPU cache.
@@ -91,23 +92,19 @@ def require_learnable(moments: Moments, *, uses_scale: bool, independent: bool =
 
 def require_numbers(moments: Moments) -> None:
     """Raise a ValueError if some variables are categories."""
-    if moments.coding is not None:
-        found = [variable.name for variable in moments.coding.variables if variable.is_category]
-        raise ValueError(
-            f"This method needs numbers, but these columns are categories: {quoted(found)}. Drop them: "
-            f"{dropping(found)}."
-        )
+    if found := moments.coding.categories:
+        what = f"This method needs numbers, but these columns are categories: {quoted(found)}. Drop them: "
+        raise ProblemError(what, Drop(found), ".")
 
 
-def warn_of_equal_scales(moments: Moments, method: str = "noise='ev'", instead: str = "noise='nv'") -> None:
+def warn_of_equal_scales(
+    moments: Moments, method: str | Remedy = EQUAL_VARIANCES, instead: str | Remedy = FREE_VARIANCES
+) -> None:
     """Warn if all columns have the same variance: `method` infers directions from the scales of the columns."""
     variances = moments.variances
     if variances.max() <= variances.min() * (1 + 1e-6):
-        warn_user(
-            f"All columns have the same variance, but {method} infers directions from the scales of the columns. Use "
-            f"the original units, or {instead}.",
-            DataWarning,
-        )
+        by_scale = " infers directions from the scales of the columns. Use the original units, or "
+        warn_user(Text("All columns have the same variance, but ", method, by_scale, instead, "."), DataWarning)
 
 
 def _warn_of_few_rows(moments: Moments, bounded: bool) -> None:
@@ -173,7 +170,7 @@ def require_independent(moments: Moments, share: float | None = None) -> None:
     column, others, remaining = most_determined(correlations(moments))
     name, used = moments.names[column], tuple(moments.names[k] for k in others)
     if share >= LARGEST_SHARE:
-        raise unusable_error(unusable_columns(moments) or [Unusable(name, used)], switches(moments))
+        raise unusable_error(unusable_columns(moments) or [Unusable.determined(name, used)], switches(moments))
     warn_user(
         f"Column {name!r} is nearly a linear combination of {quoted(used)}: only {remaining:.0e} of its variance "
         "remains given them. Rounding errors may change its edges. Drop one of these columns if they measure the same "

@@ -7,7 +7,7 @@ import re
 from collections.abc import Collection, Sequence
 
 from golem.runtime.messages import quoted, suggestion
-from golem.runtime.option_words import setting
+from golem.runtime.problems import ProblemError, Set
 
 _ALL = "all"
 _WILDCARD = re.compile(r"[*?]")
@@ -38,7 +38,7 @@ def column_types(
         own = {name for one in given for name in ([one] if one in known else _matching(one, option, names))}
         found.append(frozenset(own - (named[1 - k] - named[k])))
     if both := sorted(found[0] & found[1]):
-        raise ValueError(f"Use either {setting('categorical', both)} or {setting('numeric', both)}, not both.")
+        raise ProblemError("Use either ", Set("categorical", both), " or ", Set("numeric", both), ", not both.")
     return found[0], found[1]
 
 
@@ -50,7 +50,7 @@ def _matching(given: str, option: str, names: Sequence[str]) -> list[str]:
     if is_pattern and (found := [name for name in names if _regex(given).fullmatch(name)]):
         return found
     what = f"No column matches {given!r}" if is_pattern else f"There is no column {quoted([given])} among those used"
-    raise ValueError(f"{what} ({setting(option, [given])}). {suggestion(given, names, 'columns')}")
+    raise ProblemError(f"{what} (", Set(option, [given]), f"). {suggestion(given, names, 'columns')}")
 
 
 def _regex(pattern: str) -> re.Pattern[str]:

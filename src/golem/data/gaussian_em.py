@@ -14,7 +14,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from golem.data.table_errors import MissingValuesError, constant, empty_columns
+from golem.data.table_errors import MissingValuesError, empty_columns
+from golem.data.unusable import Unusable, unusable_error
+from golem.runtime.problems import DROP_DEPENDENT, ProblemError, Set, Text
 from golem.runtime.types import BoolMatrix, Matrix, Vector
 from golem.runtime.user_warnings import warn_user
 
@@ -81,11 +83,12 @@ def fit_gaussian(
     if empty:
         raise empty_columns(empty)
     if n <= d:
-        raise MissingValuesError(f"missing='em' needs more rows than columns; got {n} rows for {d} columns.")
+        needs = f" needs more rows than columns; got {n} rows for {d} columns."
+        raise MissingValuesError(Set("missing", "em"), needs)
     centre, scale = np.nanmean(X, axis=0), np.nanstd(X, axis=0)
     flat = scale <= 1e-14 * np.abs(centre)
     if flat.any():
-        raise constant([names[int(j)] for j in np.nonzero(flat)[0]])
+        raise unusable_error([Unusable("constant", (names[int(j)],)) for j in np.nonzero(flat)[0]])
     first, tolerance = np.vstack([np.zeros(d), np.eye(d)]), _TOLERANCE
     if start is not None:
         first, tolerance = _in_units(*start, centre, scale), _TOLERANCE_OF_PARTS
@@ -105,11 +108,14 @@ def _warn_of_no_convergence(likelihoods: Sequence[float], change: float) -> None
         if _has_stalled(likelihoods)
         else f"stopped after {_MOST_ITERATIONS} steps without convergence"
     )
-    warn_user(
-        f"Gaussian EM {how}, and the last one changed the moments by {change:.1e} standard deviations. The observed "
-        "values say little about some covariances. Drop columns with many missing values, or use missing='drop'.",
-        ConvergenceWarning,
+    said = Text.of(
+        "Gaussian EM {how}, and the last one changed the moments by {change:.1e} standard deviations. The "
+        "observed values say little about some covariances. Drop columns with many missing values, or use "
+        "{missing='drop'}.",
+        how=how,
+        change=change,
     )
+    warn_user(said, ConvergenceWarning)
 
 
 def _has_stalled(likelihoods: Sequence[float]) -> bool:
@@ -238,10 +244,11 @@ def _step(X: Matrix, absent: BoolMatrix, stacks: Sequence[_Stack], point: Matrix
     mean, covariance = point[0], point[1:]
     smallest, factor = _smallest_root(covariance)
     if smallest**2 < _SINGULAR:
-        raise ValueError(
-            "The covariance is singular in EM: columns are linear combinations of others, or too few rows have them "
-            "together. Drop such columns, let golem choose them: golem.fit_file(..., drop_dependent=True), or use "
-            "missing='drop'."
+        raise ProblemError.of(
+            "The covariance is singular in EM: columns are linear combinations of others, or too few rows have "
+            "them together. Drop such columns, let golem choose them: {DROP_DEPENDENT}, or use "
+            "{missing='drop'}.",
+            DROP_DEPENDENT=DROP_DEPENDENT,
         )
     inverse = np.linalg.inv(factor)
     K = inverse.T @ inverse

@@ -23,7 +23,7 @@ from golem.data.unusable import Unusable, unusable_error
 from golem.data.variables import FEW_VALUES, Coding, Variable
 from golem.runtime.messages import counted, quoted, shortened
 from golem.runtime.names import column_names
-from golem.runtime.option_words import as_categories, setting
+from golem.runtime.problems import Declare, Set, Text
 from golem.runtime.user_warnings import warn_user
 
 # Number of rows per level or cell.
@@ -142,13 +142,13 @@ def identifiers(name: str, counts: Counts, n: int | None, chosen: bool = False) 
     how = f"more than {MOST_LEVELS} different values" if n is None else f"{len(counts)} different values in {n} rows"
     units = {match[1] if (match := _WITH_UNIT.fullmatch(level)) else "" for level in counts}
     if all(parsed(level) is not None for level in counts):
-        keep = f"use it as numbers{f' instead of {as_categories([name])}' if chosen else ''}"
+        keep: str = Text("use it as numbers", Text(" instead of ", Declare([name])) if chosen else "")
     elif len(units) == 1 and units != {""}:
         keep = f"remove the unit {next(iter(units))!r} from its values, so that they are numbers"
     else:
         keep = "group its values"
-    reason = f"Column {name!r} has {how}, which is too many for a category."
-    return Unusable(name, reason=reason, keep=keep, values={} if n is None else counts)
+    sentence = f"Column {name!r} has {how}, which is too many for a category."
+    return Unusable("text", (name,), sentence, keep, values={} if n is None else counts)
 
 
 def dates(name: str, example: str, counts: Counts = NO_COUNTS) -> Unusable:
@@ -159,30 +159,10 @@ def dates(name: str, example: str, counts: Counts = NO_COUNTS) -> Unusable:
         if _TIME.fullmatch(example)
         else ("dates or times", "date", "days or months since the first date")
     )
-    category = f", or use each {one} as a category: {as_categories([name])}" if few else ""
+    category = Text(f", or use each {one} as a category: ", Declare([name])) if few else ""
     such = f", such as {example!r}" if example else ""
-    reason = f"Column {name!r} contains {what}{such}."
-    return Unusable(
-        name, reason=reason, keep=f"convert it to numbers, such as {numbers}{category}", values=counts, kind="date"
-    )
-
-
-def without_levels(coding: Coding, present: Counts = NO_COUNTS) -> list[Unusable]:
-    """Return the categories with one level or none; `present` has the number of values of columns with gaps."""
-    flat = [variable for variable in coding.variables if variable.is_category and len(variable.levels) < 2]
-    return [
-        _only_level(variable.name, variable.levels[0], present[variable.name])
-        if variable.levels and variable.name in present
-        else Unusable(variable.name, is_empty=not variable.levels)
-        for variable in flat
-    ]
-
-
-def _only_level(name: str, level: str, rows: int) -> Unusable:
-    """Describe a category with one level and missing values."""
-    reason = f"Column {name!r} has only one level, {level!r}, and missing values."
-    keep = "write 'no' or similar into its empty cells, if that is what they mean"
-    return Unusable(name, reason=reason, keep=keep, values={level: rows}, kind="category")
+    keep = Text(f"convert it to numbers, such as {numbers}", category)
+    return Unusable("date", (name,), f"Column {name!r} contains {what}{such}.", keep, values=counts)
 
 
 def warn_of_similar_levels(counts: Mapping[str, Counts]) -> None:
@@ -229,13 +209,18 @@ def note_of_codes(codes: Mapping[str, int], remedy: str = "", names: Sequence[st
     """
     listed = shortened([f"{name!r} ({values} values)" for name, values in codes.items()])
     one, chosen = len(codes) == 1, as_patterns(codes, names)
-    many = "name them with categorical=[...], where T* stands for all columns that begin with T"
-    remedy = remedy or (f"use {setting('categorical', chosen)}" if len(chosen) <= _MANY_NAMES else many)
+    if not remedy and len(chosen) <= _MANY_NAMES:
+        remedy = Text("use ", Set("categorical", chosen))
+    elif not remedy:
+        declared = Set("categorical", [...])
+        remedy = Text("name them with ", declared, ", where T* stands for all columns that begin with T")
     # One indicator has the same fit as the numbers, but the score of categories uses nothing else of the noise.
     cost = f" {_TWO_VALUES}" if 2 in codes.values() and len(codes) != len(names) else ""
-    return (
+    return Text(
         f"{counted(len(codes), 'column')} {'contains' if one else 'contain'} only a few distinct whole numbers and "
-        f"{'is' if one else 'are'} treated as numeric: {listed}. If these are codes of categories, {remedy}.{cost}"
+        f"{'is' if one else 'are'} treated as numeric: {listed}. If these are codes of categories, ",
+        remedy,
+        f".{cost}",
     )
 
 
@@ -250,14 +235,16 @@ def note_of_texts(counts: Mapping[str, Counts], remedy: str = "") -> str:
     rows = {name: f"{sum(texts.values())} of {sum(counts[name].values())} rows" for name, texts in found.items()}
     listed = shortened([f"{name!r} ({quoted(list(texts), 4)} in {rows[name]})" for name, texts in found.items()])
     markers = [f"{name}={text}" for name, texts in found.items() for text in texts]
-    missing = f", or use {setting('na', markers)} and missing='drop'" if len(markers) <= _MOST_MARKERS else ""
-    declared = setting("categorical", list(found))
-    remedy = remedy or f"correct the text{missing}. Otherwise use {declared}"
+    marked = Text(", or use ", Set("na", markers), " and ", Set("missing", "drop"))
+    missing = marked if len(markers) <= _MOST_MARKERS else ""
+    remedy = remedy or Text("correct the text", missing, ". Otherwise use ", Set("categorical", list(found)))
     one = len(found) == 1
-    return (
+    return Text(
         f"{counted(len(found), 'column')} {'contains' if one else 'contain'} whole numbers and a little text, and "
-        f"{'is' if one else 'are'} treated as {'a category' if one else 'categories'}: {listed}. If these are numbers, "
-        f"{remedy}."
+        f"{'is' if one else 'are'} treated as {'a category' if one else 'categories'}: {listed}. If these are "
+        "numbers, ",
+        remedy,
+        ".",
     )
 
 

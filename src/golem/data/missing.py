@@ -11,7 +11,7 @@ import numpy as np
 
 from golem.data.table_errors import empty_columns, too_few_rows
 from golem.runtime.messages import counted, quoted, shortened
-from golem.runtime.option_words import dropping
+from golem.runtime.problems import Drop, Parameter, ProblemError
 from golem.runtime.types import BoolMatrix
 
 MissingChoice = Literal["error", "drop", "em"]
@@ -126,10 +126,10 @@ def written_as(markers: Mapping[str, int]) -> str:
 def require_choice(missing: str, in_parts: bool = False) -> None:
     """Raise a ValueError for an unknown treatment of missing values, or one that cannot read a table in parts."""
     if missing not in CHOICES:
-        raise ValueError(f"missing must be one of {quoted(CHOICES)}; got {missing!r}.")
+        raise ProblemError(Parameter("missing"), f" must be one of {quoted(CHOICES)}; got {missing!r}.")
     if missing == "em" and in_parts:
-        raise ValueError(
-            "missing='em' needs all rows in memory and supports neither shards nor clusters. Use missing='drop'."
+        raise ProblemError.of(
+            "{missing='em'} needs all rows in memory and supports neither shards nor clusters. Use {missing='drop'}."
         )
 
 
@@ -153,9 +153,11 @@ def rows_in_common(absent: BoolMatrix, names: Sequence[str]) -> int:
         i, j = np.argwhere(never)[0]
         others = int(never.sum()) - 1
         more = f" (and {counted(others, 'other pair')})" if others else ""
-        raise ValueError(
+        raise ProblemError(
             f"Columns {names[i]!r} and {names[j]!r}{more} are never observed together, so that their covariance is "
-            f"unknown. Drop columns: {dropping([names[k] for k in _cover(never | never.T)])}."
+            "unknown. Drop columns: ",
+            Drop([names[k] for k in _cover(never | never.T)]),
+            ".",
         )
     return round(1 / float(np.mean(1 / common[pairs])))
 

@@ -14,12 +14,11 @@ from golem.data.files.level_scan import reading_categories
 from golem.data.files.table_files import TableFiles
 from golem.data.missing import MissingChoice
 from golem.data.readers import rows_of
-from golem.data.table_errors import MissingValuesError, NotNumericError, UnusableColumnsError
+from golem.data.table_errors import MissingValuesError, NotNumericError
 from golem.data.table_summary import TableSummary
 from golem.data.treatment import whole_refusal
-from golem.data.unusable import Unusable, unusable_error
-from golem.data.unusable_variables import unusable_in_table
-from golem.data.variables import Coding
+from golem.data.unusable import Unusable, UnusableColumnsError, unusable_error, unusable_in_table
+from golem.runtime.problems import Set, Text
 from golem.runtime.progress import ProgressDisplay
 
 # Larger files (in bytes) are not read again.
@@ -37,11 +36,11 @@ def describing_refusal(
     try:
         yield
     except UnusableColumnsError as error:
-        found, rows = _described(table, error.found, progress)
+        found, rows = _described(table, error.problems, progress)
         with naming(table.files[0].path):
-            if rows is not None and np.isnan(rows.rows).any() and not any(column.reason for column in found):
-                raise whole_refusal(rows, error, missing, for_files=True) from None
-            if len(found) > len(error.found):
+            if rows is not None and np.isnan(rows.rows).any() and not any(column.sentence for column in found):
+                raise whole_refusal(rows, error, missing) from None
+            if len(found) > len(error.problems):
                 raise unusable_error(found) from None
         raise
     except NotNumericError as error:
@@ -56,16 +55,16 @@ def describing_refusal(
             # No treatment of missing values gives a column a second level.
             if any(column.kind == "category" for column in found):
                 raise unusable_error(found) from None
-            if rows is not None and (whole := whole_refusal(rows, error, missing, for_files=True)) is not error:
+            if rows is not None and (whole := whole_refusal(rows, error, missing)) is not error:
                 raise whole from None
         raise
 
 
 def _mixed(error: NotNumericError) -> tuple[Unusable, ...]:
     """Return the columns that have text among their numbers."""
-    keep = "encode its texts as numbers, or mark them as missing (na=[...])"
+    keep = Text("encode its texts as numbers, or mark them as missing (", Set("na", [...]), ")")
     reasons = {name: f"Column {name!r} is numeric except for {text}." for name, text in error.among_numbers.items()}
-    return tuple(Unusable(name, reason=reason, keep=keep) for name, reason in reasons.items())
+    return tuple(Unusable("text", (name,), reason, keep) for name, reason in reasons.items())
 
 
 def _described(
@@ -78,14 +77,14 @@ def _described(
     found, read = list(refused), None
     while table.size <= _LARGEST:
         # The others can be read.
-        names = {column.name for column in found if column.reason and column.kind != "category"}
+        names = {column.name for column in found if column.sentence and column.kind != "category"}
         if names.issuperset(table.names):
             break
         try:
             with warnings.catch_warnings(action="ignore"):  # there were the same warnings before
                 typed, rows = reading_categories(table.without(names), rows_of)
         except UnusableColumnsError as error:
-            found += error.found
+            found += error.problems
             continue
         except NotNumericError as error:
             if not error.among_numbers:
@@ -94,7 +93,7 @@ def _described(
             continue
         except ValueError:  # something else is wrong with the table
             break
-        coding = typed.coding or Coding.numeric(typed.names)
+        coding = typed.coding
         read = CodedTable(coding, rows.values)
         summary = TableSummary.of(coding, len(rows.values), rows.values, chosen=typed.chosen)
         summary.with_unusable(found, table.names).show(progress)

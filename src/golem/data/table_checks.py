@@ -8,7 +8,7 @@ from golem.data.checks import require_learnable, require_rows, warn_of_equal_sca
 from golem.data.dependence import warn_of_dependent_rows
 from golem.data.table import Intercepts, Intervention, Table
 from golem.data.table_errors import too_few_columns
-from golem.data.unusable_variables import require_variables
+from golem.data.unusable import require_variables
 
 
 def check_table(

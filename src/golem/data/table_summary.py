@@ -12,7 +12,7 @@ from golem.data.levels import are_few_integers, note_of_codes, note_of_texts
 from golem.data.unusable import Unusable
 from golem.data.variables import FEW_VALUES, Coding, Kind, number_levels
 from golem.runtime.messages import counted, quoted, shortened
-from golem.runtime.option_words import setting
+from golem.runtime.problems import Set, Text
 from golem.runtime.progress import ProgressDisplay
 from golem.runtime.types import Matrix, Vector
 
@@ -137,12 +137,12 @@ class TableSummary:
         """Add identifiers and dates, which are not variables, in the order of the names of all columns."""
         columns = {column.name: column for column in self.columns}
         for column in found:
-            if values := column.values:
-                ranked = tuple(sorted(values.items(), key=lambda pair: -pair[1]))
-                absent = self.rows - sum(values.values())
-                columns[column.name] = ColumnSummary(column.name, column.kind, absent, len(values), levels=ranked)
-            elif column.reason:  # too many values to count them
-                columns[column.name] = ColumnSummary(column.name, column.kind, missing=None)
+            if not column.sentence:  # constant or determined by others, and so a variable
+                continue
+            ranked = tuple(sorted(column.values.items(), key=lambda pair: -pair[1]))
+            absent = self.rows - sum(column.values.values()) if ranked else None  # there may be too many to count them
+            counts = {"missing": absent, "values": len(ranked) or None, "levels": ranked}
+            columns[column.name] = ColumnSummary(column.name, column.kind, **counts)  # type: ignore[arg-type]
         return replace(self, columns=tuple(columns[name] for name in names if name in columns))
 
     def text(self) -> str:
@@ -182,14 +182,12 @@ class TableSummary:
         if zeros := [c.name for c in self.columns if c.name in self.padded and c.kind == "numeric"]:
             which = f"Column {zeros[0]!r} has" if len(zeros) == 1 else f"Columns {quoted(zeros)} have"
             are, them = ("was", "it is a code") if len(zeros) == 1 else ("were", "they are codes")
-            notes.append(
-                f"{which} leading zeros and {are} read as numbers. If {them}, such as a postcode, use "
-                f"{setting('categorical', zeros)}."
-            )
+            what = f"{which} leading zeros and {are} read as numbers. If {them}, such as a postcode, use "
+            notes.append(Text(what, Set("categorical", zeros), "."))
         for column in self.columns:
             if column.kind == "category" and column.name.strip().casefold() in _NAMES_OF_LABELS:
-                option = f"environment={column.name!r}"
-                notes.append(f"If {column.name!r} says which experiment a row comes from, use {option} and targets=...")
+                what = f"If {column.name!r} says which experiment a row comes from, use "
+                notes.append(Text(what, Set("environment", column.name), " and ", Set("targets"), "."))
         return notes
 
     @property

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import reprlib
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from golem.runtime.messages import nearest, quoted, suggestion
+from golem.runtime.problems import Parameter, ProblemError, placed
 
 EXAMPLE = '{"control": [], "knockout": ["A"]}'
 
@@ -105,6 +107,17 @@ def shown_target(target: Any) -> str:
     return quoted([target]) if isinstance(target, str) else reprlib.repr(target)
 
 
+@contextlib.contextmanager
+def naming_environment(label: str) -> Iterator[None]:
+    """Begin error messages with the label of the environment, if it has one."""
+    try:
+        yield
+    except ValueError as error:
+        if not label:
+            raise
+        raise placed(error, f"Environment {label!r}") from None
+
+
 def require_unique(labels: Iterable[str], where: str) -> None:
     """Raise a ValueError if two environments have the same label."""
     if twice := sorted(label for label, count in Counter(labels).items() if count > 1):
@@ -133,7 +146,7 @@ def read_targets(path: str | Path) -> dict[str, list[str]]:
     except (UnicodeDecodeError, json.JSONDecodeError, RecursionError) as error:
         raise ValueError(f"{file}: The file is not valid JSON ({str(error)[:100]}). Expected: {EXAMPLE}.") from None
     except ValueError as error:
-        raise ValueError(f"{file}: {error}") from None
+        raise placed(error, str(file)) from None
     is_table = isinstance(content, dict) and all(
         value is None or isinstance(value, str) or (isinstance(value, list) and all(isinstance(x, str) for x in value))
         for value in content.values()
@@ -157,7 +170,9 @@ def coded_labels(labels: Any, rows: int) -> tuple[tuple[str, ...], NDArray[np.in
         if not isinstance(values, pa.Array | pa.ChunkedArray):
             values = pa.array(values if hasattr(values, "dtype") else list(values), from_pandas=True)
     except (pa.ArrowInvalid, pa.ArrowTypeError, TypeError) as error:
-        raise ValueError(f"environments must be one label per row, all of one type: {str(error)[:100]}.") from None
+        raise ProblemError(
+            Parameter("environments"), f" must be one label per row, all of one type: {str(error)[:100]}."
+        ) from None
     if len(values) != rows:
         raise ValueError(f"environments must have one label per row; got {len(values)} labels for {rows} rows.")
     if values.null_count:

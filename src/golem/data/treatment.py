@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 
 from golem.data.checks import least_rows
 from golem.data.coded_tables import CodedTable, drop_for_em
 from golem.data.missing import MissingChoice, rows_in_common
-from golem.data.table_errors import MissingValuesError, UnusableColumnsError
-from golem.data.unusable import unusable_sentence
-from golem.data.unusable_variables import unusable_in_table
+from golem.data.table_errors import MissingValuesError
+from golem.data.unusable import unusable_in_table, unusable_sentence
 from golem.runtime.names import positions
-from golem.runtime.option_words import dropping, setting
+from golem.runtime.problems import ProblemError, Text, Treat
 
 # With so many rows per column, EM hardly ever fails.
 _MANY_ROWS = 3
@@ -23,21 +20,7 @@ _MANY_ROWS = 3
 _MOST_COLUMNS = 200
 
 
-@dataclass(frozen=True)
-class Treatment:
-    """A treatment of missing values with which a graph can be learned, and the columns to drop for it."""
-
-    missing: Literal["em", "drop"]
-    drop: tuple[str, ...] = ()
-
-    def written(self, for_files: bool) -> str:
-        """Return the settings: of functions that read files, or of a fit of a table in memory."""
-        if for_files:
-            return f"missing={self.missing!r}" + (f" {setting('drop', self.drop)}" if self.drop else "")
-        return f"Golem(missing={self.missing!r}).fit({dropping(self.drop) if self.drop else 'X'})"
-
-
-def working_treatment(table: CodedTable, preferred: MissingChoice = "error") -> Treatment | None:
+def working_treatment(table: CodedTable, preferred: MissingChoice = "error") -> Treat | None:
     """Return a treatment of the missing values of a table that leaves enough rows for its columns, if there is one.
 
     EM comes first unless the other one is preferred, because it uses all rows. Columns are dropped only if neither EM
@@ -47,12 +30,11 @@ def working_treatment(table: CodedTable, preferred: MissingChoice = "error") -> 
     counts = dict(zip(names, np.isnan(table.rows).sum(axis=0).tolist(), strict=True))
     while len(names) > 1:
         some = _selected(table, names)
-        found: list[tuple[Literal["em", "drop"], list[str] | None]]
         found = [("em", _unusable_for_em(some)), ("drop", _unusable_if_dropped(some))]
         for missing, unusable in reversed(found) if preferred == "drop" else found:
             if unusable is not None and len(names) - len(unusable) > 1:
                 left = [name for name in names if name not in unusable]
-                return Treatment(missing, tuple(name for name in table.coding.names if name not in left))
+                return Treat(missing, tuple(name for name in table.coding.names if name not in left))
         worst = max(names, key=counts.__getitem__)
         if not counts[worst]:
             return None
@@ -89,26 +71,25 @@ def _unusable_if_dropped(table: CodedTable) -> list[str] | None:
     return found if len(complete.rows) >= max(least_rows(columns), columns + 1) else None
 
 
-def whole_refusal(
-    table: CodedTable, error: ValueError, preferred: MissingChoice = "error", for_files: bool = False
-) -> ValueError:
+def whole_refusal(table: CodedTable, error: ProblemError, preferred: MissingChoice = "error") -> ProblemError:
     """Return the error that names everything that is wrong with a table with missing values, and what works.
 
     `error` is what was found first; it says enough if every treatment works.
     """
     absent = np.isnan(table.rows)
-    is_known = isinstance(error, UnusableColumnsError) and any(column.reason for column in error.found)
+    is_known = any(problem.kind in ("text", "date", "category") for problem in error.problems)
     # Without empty columns, values may no longer be missing.
     if is_known or absent.shape[1] > _MOST_COLUMNS or not absent[:, ~absent.all(axis=0)].any():
         return error
     works, found = working_treatment(table, preferred), unusable_in_table(table.rows, table.coding)
     drops = _unusable_if_dropped(table)
-    if drops == [] and (works == Treatment("em") or table.coding.is_discrete):
+    if drops == [] and (works == Treat("em") or table.coding.is_discrete):
         return error
     n, complete = len(absent), int((~absent.any(axis=1)).sum())
     usable = [name for name in table.coding.names if name not in {column.name for column in found}]
     columns = int(table.coding.selected(usable).first[-1])
-    parts = [getattr(error, "what", "") or f"{n - complete} of {n} rows have missing values."]
+    said = [problem.sentence for problem in error.problems if problem.kind == "missing"]
+    parts = said or [f"{n - complete} of {n} rows have missing values."]
     if found:
         parts.append(unusable_sentence(found))
     if n <= columns:
@@ -119,5 +100,5 @@ def whole_refusal(
     if works is None:
         parts.append("Impute the missing values first, or use more rows.")
     else:
-        parts.append(f"This works: {works.written(for_files)}. Or impute the missing values first.")
-    return MissingValuesError(" ".join(parts))
+        parts.append(Text("This works: ", works, ". Or impute the missing values first."))
+    return MissingValuesError(Text.of_sentences(parts))

@@ -6,16 +6,19 @@ The fast checks are in `golem.data.checks`. If one of them fails, `unusable_colu
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from golem.data.collinearity import COPY, LARGEST_SHARE, most_determined, rounding_share_of
-from golem.data.table_errors import UnusableColumnsError, constant_sentence, drop_them, no_values
+from golem.data.table_errors import no_values
+from golem.data.variables import Coding, Variable
 from golem.runtime.messages import counted, quoted, shortened
-from golem.runtime.option_words import as_missing
+from golem.runtime.names import positions
+from golem.runtime.problems import DROP_DEPENDENT, Drop, Kind, Problem, ProblemError, Text
 from golem.runtime.types import Matrix, Vector
 
 if TYPE_CHECKING:
@@ -24,27 +27,38 @@ if TYPE_CHECKING:
 _CONSTANT = 1e-14
 _ROUNDING = 1e-9
 _USED = 1e-6
-# Most sentences about categories, identifiers and dates in one message.
+# Most sentences about identifiers and dates in one message.
 _MOST_SENTENCES = 4
 
 
 @dataclass(frozen=True)
-class Unusable:
+class Unusable(Problem):
     """A column that cannot be used, and the columns that determine it; one that is constant or empty has none.
 
-    Of a category, others may determine only some levels. Identifiers (texts), dates, and categories with one
-    level and missing values have a `reason`, what to do to `keep` them, and the number of rows per value.
+    The kinds are "empty", "constant", "copy", "combination", "text" (identifiers and other texts), "date" and
+    "category" (with one level and missing values). The last three have a sentence, advice on how to keep the column,
+    and the number of rows per value.
     """
 
-    name: str
     determined_by: tuple[str, ...] = ()
-    is_empty: bool = False
-    is_category: bool = False
-    levels: tuple[str, ...] = ()
-    reason: str = ""
-    keep: str = ""
     values: Mapping[str, int] = field(default_factory=dict)
-    kind: Literal["text", "date", "category"] = "text"
+
+    @classmethod
+    def determined(cls, name: str, by: Sequence[str]) -> Unusable:
+        """Describe a column that others determine; without others it is constant."""
+        kind: Kind = "combination" if len(by) > 1 else "copy" if by else "constant"
+        return cls(kind, (name,), determined_by=tuple(by))
+
+    @property
+    def name(self) -> str:
+        """The name of the column."""
+        return self.columns[0]
+
+
+class UnusableColumnsError(ProblemError):
+    """Columns from which no graph can be learned."""
+
+    problems: tuple[Unusable, ...]
 
 
 def is_constant(moments: Moments) -> NDArray[np.bool_]:
@@ -75,8 +89,8 @@ def unusable_columns(moments: Moments) -> list[Unusable]:
     if len(R) and moments.n > len(R) - len(found):
         found = _dependent(R)
     names = [moments.names[j] for j in varying]
-    reasons = {moments.names[j]: Unusable(moments.names[j]) for j in np.nonzero(flat)[0]}
-    reasons |= {names[j]: Unusable(names[j], tuple(names[k] for k in basis)) for j, basis in found.items()}
+    reasons = {moments.names[j]: Unusable.determined(moments.names[j], ()) for j in np.nonzero(flat)[0]}
+    reasons |= {names[j]: Unusable.determined(names[j], [names[k] for k in basis]) for j, basis in found.items()}
     return [reasons[name] for name in moments.names if name in reasons]
 
 
@@ -90,97 +104,14 @@ def unusable_in_rows(X: Matrix, names: tuple[str, ...]) -> list[Unusable]:
     absent = np.isnan(X)
     lowest, highest = np.where(absent, np.inf, X).min(axis=0), np.where(absent, -np.inf, X).max(axis=0)
     flat = lowest >= highest
-    found = {names[j]: Unusable(names[j], is_empty=bool(absent[:, j].all())) for j in np.nonzero(flat)[0]}
+    empty = np.asarray(absent.all(axis=0))
+    found = {names[j]: Unusable("empty" if empty[j] else "constant", (names[j],)) for j in np.nonzero(flat)[0]}
     varying = np.nonzero(~flat)[0]
     complete = X[~absent[:, varying].any(axis=1)][:, varying]
     if len(complete) > len(varying):
         among = unusable_columns(Moments.from_rows(complete, [names[j] for j in varying]))
         found |= {column.name: column for column in among if column.determined_by}
     return [found[name] for name in names if name in found]
-
-
-def switches(moments: Moments) -> tuple[str, ...]:
-    """Return the columns that contain only 0 and 1: these have the variance m (1 - m) for the mean m.
-
-    Examples
-    --------
-    >>> from golem.data.moments import Moments
-    >>> switches(Moments.from_rows(np.array([[0, 0.2], [1, 0.7], [1, 1.0]]), ["drug", "dose"]))
-    ('drug',)
-    """
-    mean, variances = moments.mean, moments.variances
-    found = (variances > 0) & (np.abs(variances - mean * (1 - mean)) <= _ROUNDING * variances)
-    return tuple(moments.names[j] for j in np.flatnonzero(found))
-
-
-def _about_experiments(found: Sequence[Unusable], binary: Sequence[str]) -> str:
-    """Return what to do about columns of 0 and 1 that determine each other, as those of treatments do."""
-    if not any(column.determined_by and {column.name, *column.determined_by} <= set(binary) for column in found):
-        return ""
-    return (
-        f"If {quoted(binary, 3)} (0 or 1) mark experiments, such as treatments, they are not variables: write the "
-        "experiment of each row into one column, and use environment='experiment' targets='targets.json' "
-        "(docs/interventions.md shows how)."
-    )
-
-
-def unusable_error(found: Sequence[Unusable], binary: Sequence[str] = ()) -> UnusableColumnsError:
-    """Return the error that lists all columns that cannot be used, and says how to drop them.
-
-    `binary` are the columns of the table that contain only 0 and 1.
-    """
-    copies = any(len(column.determined_by) == 1 and not column.is_category for column in found)
-    combined = any(len(column.determined_by) > 1 or column.is_category for column in found)
-    them = "them" if len(found) > 1 else "one" if copies else "the column" if found[0].levels else "it"
-    reasons = [column for column in found if column.reason]
-    choose = None if reasons else "let golem choose:" if copies or combined else "use"
-    remedy = drop_them([column.name for column in found], them, choose)
-    kept = [f"To keep {column.name!r}, {column.keep}." for column in reasons[:_MOST_SENTENCES]]
-    if levels := [(column.name, level) for column in found for level in column.levels]:
-        remedy = f"If a level stands for missing values, use {as_missing(levels)}. Otherwise d{remedy[1:]}"
-    experiments = _about_experiments(found, binary)
-    error = UnusableColumnsError(" ".join([unusable_sentence(found), remedy, *kept, experiments]).rstrip())
-    error.found = tuple(found)
-    return error
-
-
-def unusable_sentence(columns: Sequence[Unusable]) -> str:
-    """Say which columns cannot be used, and why."""
-    reasons = [column.reason for column in columns if column.reason]
-    found = [column for column in columns if not column.reason]
-    empty = [column.name for column in found if column.is_empty]
-    constants = [column.name for column in found if not column.determined_by and not column.is_empty]
-    numbers = [column for column in found if not column.is_category]
-    copies = [f"{c.determined_by[0]!r} and {c.name!r}" for c in numbers if len(c.determined_by) == 1]
-    combined = [column for column in numbers if len(column.determined_by) > 1]
-    parts, more = reasons[:_MOST_SENTENCES], len(reasons) - _MOST_SENTENCES
-    parts += [f"{counted(more, 'more column')} cannot be used for the same reasons."] if more > 0 else []
-    parts += [no_values(empty)] if empty else []
-    parts += [constant_sentence(constants)] if constants else []
-    if len(copies) == 1:
-        parts.append(f"Columns {copies[0]} are copies of each other, apart from units.")
-    elif copies:
-        parts.append(f"These columns are copies of each other, apart from units: {shortened(copies)}.")
-    if len(combined) == 1:
-        parts.append(f"Column {combined[0].name!r} is a linear combination of {quoted(combined[0].determined_by)}.")
-    elif combined:
-        listed = [f"{column.name!r} (of {quoted(column.determined_by, 3)})" for column in combined]
-        parts.append(f"{len(combined)} columns are linear combinations of others: {shortened(listed, 3)}.")
-    parts += ["This often happens when a table contains both a total and its parts."] if combined else []
-    categories = [_category_sentence(column) for column in found if column.is_category and column.determined_by]
-    return " ".join([*parts, *categories[:_MOST_SENTENCES]])
-
-
-def _category_sentence(column: Unusable) -> str:
-    """Say what determines a category, or some of its levels."""
-    by = quoted(column.determined_by, 3)
-    if not column.levels:
-        return f"Category {column.name!r} is determined by {by}."
-    one = len(column.levels) == 1
-    return (
-        f"{'Level' if one else 'Levels'} {quoted(column.levels, 3)} of {column.name!r} {'is' if one else 'are'} "
-        f"determined by {by}."
-    )
 
 
 def _copies(R: Matrix) -> dict[int, tuple[int, ...]]:
@@ -216,3 +147,170 @@ def _dependent(R: Matrix) -> dict[int, tuple[int, ...]]:
         found[kept[column]] = tuple(kept[k] for k in others)
         del kept[column]
     return found
+
+
+def without_levels(coding: Coding, present: Mapping[str, int] = MappingProxyType({})) -> list[Unusable]:
+    """Return the categories with one level or none; `present` has the number of values of columns with gaps."""
+    flat = [variable for variable in coding.variables if variable.is_category and len(variable.levels) < 2]
+    return [
+        _only_level(variable.name, variable.levels[0], present[variable.name])
+        if variable.levels and variable.name in present
+        else Unusable("constant" if variable.levels else "empty", (variable.name,))
+        for variable in flat
+    ]
+
+
+def _only_level(name: str, level: str, rows: int) -> Unusable:
+    """Describe a category with one level and missing values."""
+    sentence = f"Column {name!r} has only one level, {level!r}, and missing values."
+    advice = "write 'no' or similar into its empty cells, if that is what they mean"
+    return Unusable("category", (name,), sentence, advice, values={level: rows})
+
+
+def with_determined(found: Sequence[Unusable], moments: Moments, names: Sequence[str]) -> list[Unusable]:
+    """Add the variables that others wholly determine, of which categories do not prevent a fit; in order of the names.
+
+    Of variables that determine each other, the first ones are kept. A variable that earlier ones determine only in
+    part, such as a city after its country, can determine these; this is seen in the opposite order.
+    """
+    found = list(found)
+    if moments.coding.is_numeric:
+        return found
+    for step in (1, -1):
+        dropped = {column.name for column in found}
+        left = [name for name in moments.coding.names if name not in dropped][::step]
+        columns = unusable_columns(moments.selected(left)) if left else []
+        found += _wholly_determined(columns, moments.coding)
+    return _in_order(found, names)
+
+
+def _wholly_determined(columns: Sequence[Unusable], coding: Coding) -> list[Unusable]:
+    """Return the variables all of whose columns of a covariance are determined, and the variables that do so."""
+    owner = {name: variable for variable in coding.variables for name in variable.column_names}
+    own: dict[Variable, list[Unusable]] = {}
+    for column in columns:
+        own.setdefault(owner[column.name], []).append(column)
+    found = []
+    for variable, some in own.items():
+        others = dict.fromkeys(owner[name].name for column in some for name in column.determined_by)
+        by = tuple(name for name in others if name != variable.name)
+        if by and len(some) == variable.columns:
+            found.append(Unusable.determined(variable.name, by))
+    return found
+
+
+def unusable_in_table(rows: Matrix, coding: Coding) -> list[Unusable]:
+    """Return the variables of coded rows to drop: categories with one level, and numbers that others determine."""
+    names = [variable.name for variable in coding.variables if not variable.is_category]
+    numbers = unusable_in_rows(rows[:, positions(names, coding.names)], tuple(names)) if names and len(rows) else []
+    present = (~np.isnan(rows)).sum(axis=0)
+    gaps = {name: int(count) for name, count in zip(coding.names, present, strict=True) if count < len(rows)}
+    return _in_order([*without_levels(coding, gaps), *numbers], coding.names)
+
+
+def dependent_in_table(rows: Matrix, coding: Coding) -> list[Unusable]:
+    """Return the variables of coded rows to drop, and those that others wholly determine in the complete rows."""
+    from golem.data.moments import Moments
+
+    found = unusable_in_table(rows, coding)
+    dropped = {column.name for column in found}
+    names = [name for name in coding.names if name not in dropped]
+    rest, own = coding.selected(names), rows[:, positions(names, coding.names)]
+    complete = own[~np.isnan(own).any(axis=1)]
+    if rest.is_numeric or len(complete) <= rest.first[-1]:  # in few rows, others determine every variable
+        return found
+    moments = Moments.from_rows(rest.expand(complete), rest.column_names)
+    return with_determined(found, replace(moments, coding=rest), coding.names)
+
+
+def unusable_variables(moments: Moments) -> list[Unusable]:
+    """Return the variables to drop: categories with one level, and numbers that other numbers determine.
+
+    A category can be determined by others, because its score is bounded.
+    """
+    names = [variable.name for variable in moments.coding.variables if not variable.is_category]
+    numbers = unusable_columns(moments.selected(names)) if names else []
+    known = moments.missing
+    gaps = {} if known is None else {name: known.rows_read - count for name, count in known.columns.items()}
+    return _in_order([*without_levels(moments.coding, gaps), *numbers], moments.coding.names)
+
+
+def _in_order(found: Sequence[Unusable], names: Sequence[str]) -> list[Unusable]:
+    return sorted(found, key=lambda column: names.index(column.name))
+
+
+def require_variables(moments: Moments) -> None:
+    """Raise a ValueError for categories with one level and constant numbers; it names all columns to drop."""
+    if is_constant(moments).any() or without_levels(moments.coding):
+        raise unusable_error(unusable_variables(moments))
+
+
+def switches(moments: Moments) -> tuple[str, ...]:
+    """Return the columns that contain only 0 and 1: these have the variance m (1 - m) for the mean m.
+
+    Examples
+    --------
+    >>> from golem.data.moments import Moments
+    >>> switches(Moments.from_rows(np.array([[0, 0.2], [1, 0.7], [1, 1.0]]), ["drug", "dose"]))
+    ('drug',)
+    """
+    mean, variances = moments.mean, moments.variances
+    found = (variances > 0) & (np.abs(variances - mean * (1 - mean)) <= _ROUNDING * variances)
+    return tuple(moments.names[j] for j in np.flatnonzero(found))
+
+
+def _about_experiments(found: Sequence[Unusable], binary: Sequence[str]) -> str:
+    """Return what to do about columns of 0 and 1 that determine each other, as those of treatments do."""
+    if not any(column.determined_by and {column.name, *column.determined_by} <= set(binary) for column in found):
+        return ""
+    return Text.of(
+        "If {names} (0 or 1) mark experiments, such as treatments, they are not variables: write the experiment of "
+        "each row into one column, and use {environment='experiment'} {targets='targets.json'} "
+        "(docs/interventions.md shows how).",
+        names=quoted(binary, 3),
+    )
+
+
+def unusable_error(found: Sequence[Unusable], binary: Sequence[str] = ()) -> UnusableColumnsError:
+    """Return the error that lists all columns that cannot be used, and says how to drop them.
+
+    `binary` are the columns of the table that contain only 0 and 1.
+    """
+    kinds = {column.kind for column in found}
+    them = "them" if len(found) > 1 else "one" if "copy" in kinds else "it"
+    reasons = [column for column in found if column.sentence]
+    choose = ", or let golem choose: " if kinds & {"copy", "combination"} else ", or use "
+    drop = Text(f"Drop {them}: ", Drop([column.name for column in found]))
+    kept = [Text(f"To keep {column.name!r}, ", column.advice, ".") for column in reasons[:_MOST_SENTENCES]]
+    advice = Text(drop, ".") if reasons else Text(drop, choose, DROP_DEPENDENT, ".")
+    sentences = [unusable_sentence(found), advice, *kept, _about_experiments(found, binary)]
+    return UnusableColumnsError(Text.of_sentences(sentences), problems=found)
+
+
+def unusable_sentence(columns: Sequence[Unusable]) -> str:
+    """Say which columns cannot be used, and why."""
+
+    def of_kind(kind: Kind) -> list[Unusable]:
+        return [column for column in columns if column.kind == kind]
+
+    reasons = [column.sentence for column in columns if column.sentence]
+    empty, constants = ([column.name for column in some] for some in (of_kind("empty"), of_kind("constant")))
+    copies = [f"{column.determined_by[0]!r} and {column.name!r}" for column in of_kind("copy")]
+    combined = of_kind("combination")
+    parts, more = reasons[:_MOST_SENTENCES], len(reasons) - _MOST_SENTENCES
+    parts += [f"{counted(more, 'more column')} cannot be used for the same reasons."] if more > 0 else []
+    parts += [no_values(empty)] if empty else []
+    if constants:
+        one = len(constants) == 1
+        parts.append(f"Column {constants[0]!r} is constant." if one else f"Constant columns: {quoted(constants)}.")
+    if len(copies) == 1:
+        parts.append(f"Columns {copies[0]} are copies of each other, apart from units.")
+    elif copies:
+        parts.append(f"These columns are copies of each other, apart from units: {shortened(copies)}.")
+    if len(combined) == 1:
+        parts.append(f"Column {combined[0].name!r} is a linear combination of {quoted(combined[0].determined_by)}.")
+    elif combined:
+        listed = [f"{column.name!r} (of {quoted(column.determined_by, 3)})" for column in combined]
+        parts.append(f"{len(combined)} columns are linear combinations of others: {shortened(listed, 3)}.")
+    parts += ["This often happens when a table contains both a total and its parts."] if combined else []
+    return " ".join(parts)

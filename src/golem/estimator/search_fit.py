@@ -16,6 +16,7 @@ from golem.data.checks import require_independent
 from golem.data.knowledge import Knowledge
 from golem.estimator.name_order import NameOrder, name_order
 from golem.estimator.settings import Settings
+from golem.runtime.problems import ProblemError
 from golem.score.likelihood import GaussianEV
 from golem.score.node_scores import Counts, GaussianBlocks
 from golem.score.regression import Regressions
@@ -73,8 +74,10 @@ def _(engine: Correlation, task: _Search) -> tuple[Solution, Solution | None]:
     solver.placement.require_memory(solver.peak_matrices, moments.d, "The order")
     if isinstance(init, str):
         if init != "ev" or settings.noise == "ev":
-            raise ValueError(
-                f"init={init!r} does not fit solver='order' with noise={settings.noise!r}. Use an order or a graph."
+            raise ProblemError.of(
+                "init={init!r} does not fit {solver='order'} with {noise=}. Use an order or a graph.",
+                init=init,
+                noise=settings.noise,
             )
         start = task.solver.solve(moments, GaussianEV(), engine.sparsity, **task.masks)
         if start.status.is_cut_short:

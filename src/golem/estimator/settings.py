@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import reprlib
+from collections.abc import Mapping
 from dataclasses import dataclass
 from numbers import Real
 from pathlib import Path
@@ -16,21 +17,20 @@ from golem.data.inputs import require_shape
 from golem.data.missing import require_choice
 from golem.data.table import INTERCEPTS, INTERVENTIONS
 from golem.gradient.adam import Adam
-from golem.gradient.lbfgs import LBFGS
+from golem.gradient.gradient_solver import GradientSolver
 from golem.gradient.paper_recipe import NOISE_MODELS, NoiseModel
+from golem.gradient.solvers import SOLVERS
 from golem.runtime.devices import Placement, gpu_is_there
-from golem.runtime.messages import shown
+from golem.runtime.problems import Bare, Parameter, ProblemError, Remedy, Set, Text
 from golem.runtime.types import Matrix
-from golem.score.acyclicity import Acyclicity, Expm, LogDet, Polynomial
+from golem.score.acyclicity import Acyclicity
 from golem.score.objective import PAPER_PENALTIES
-from golem.score.score_settings import DISCRETE, SCORES, ScoreSettings
-from golem.score.sparsity import L0
-from golem.score.table_score import NodeScore
+from golem.score.score_settings import DISCRETE, ScoreSettings
+from golem.score.sparsity import L0, L1, Sparsity
+from golem.score.table_score import SCORES, NodeScore
 from golem.search.solver import Order
 
 # `NOISE_MODELS` of `golem.gradient.paper_recipe` has the words for noise models.
-SOLVERS: dict[str, Order | Adam | LBFGS] = {"order": Order(), "adam": Adam(), "lbfgs": LBFGS()}
-ACYCLICITIES: dict[str, Acyclicity] = {"expm": Expm(), "polynomial": Polynomial(), "logdet": LogDet()}
 STARTS = ("zeros", "ev")
 _CHOICES = {
     "cycles": (None, "paper", "gentle", "none"),
@@ -39,9 +39,9 @@ _CHOICES = {
 }
 PAPER_THRESHOLD = 0.3
 # Parameters of solvers that follow gradients.
-OF_GRADIENTS = ("lambda_dag", "threshold", "acyclicity", "cycles", "max_iter")
-# Below these numbers of columns a GPU is not faster than a few cores (docs/speed.md, docs/benchmarks/gpu.md).
-GPU_FROM = {"order": 1000, "adam": 200}
+OF_GRADIENTS = ("lambda_dag", "threshold", "acyclicity", "cycles", "max_iter", "sparsity")
+# Below this number of columns a GPU is not faster than a few cores in a search (docs/speed.md).
+_SEARCH_ON_GPU_FROM = 1000
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,6 +57,7 @@ class Settings:
     max_iter: Any
     init: Any
     acyclicity: Any
+    sparsity: Any
     cycles: Any
     knowledge: Any
     missing: Any
@@ -77,7 +78,7 @@ class Settings:
         self.edge_penalty  # noqa: B018
         if self.score_function not in SCORES:
             choices = ", ".join(map(repr, SCORES))
-            raise ValueError(f"score_function must be one of {choices}; got {self.score_function!r}.")
+            raise ProblemError(Parameter("score_function"), f" must be one of {choices}; got {self.score_function!r}.")
         if self.score_function not in ("auto", "gaussian"):
             self._require_categories_allowed(self.score_function)
         require_choice(self.missing)
@@ -90,8 +91,10 @@ class Settings:
             return
         for name, default in (("intervention", "soft"), ("intercepts", "separate")):
             if (value := getattr(self, name)) != default:
-                raise ValueError(
-                    f"{name}={value!r} needs environments=... and targets=... Add both, or remove {name}=..."
+                raise ProblemError.of(
+                    "{given} needs {environments=...} and {targets=...}. Add both, or remove {other}.",
+                    given=Set(name, value),
+                    other=Set(name),
                 )
 
     def require_score(self, score: NodeScore) -> None:
@@ -101,21 +104,22 @@ class Settings:
             self._require_categories_allowed(score.name, missing is None or not missing.cells)
 
     @functools.cached_property
-    def chosen_solver(self) -> Order | Adam | LBFGS:
+    def chosen_solver(self) -> Order | GradientSolver:
         """The solver with these settings; raise a ValueError for settings that do not fit."""
-        solver: Order | Adam | LBFGS = (
-            named(SOLVERS, self.solver, "solver") if isinstance(self.solver, str) else self.solver
+        solver: Order | GradientSolver = (
+            named({"order": Order(), **SOLVERS}, self.solver, "solver") if isinstance(self.solver, str) else self.solver
         )
         self._require_valid_values()
         self._require_useful(solver)
         self._require_usable_device(solver)
         settings = {name: plain_number(getattr(self, name)) for name in ("max_iter", "time_limit", "effort")}
-        return dataclasses.replace(solver, **{name: value for name, value in settings.items() if value is not None})
+        given = {name: value for name, value in settings.items() if value is not None}
+        return dataclasses.replace(solver, **given)  # type: ignore[type-var]
 
     @property
     def counts_edges(self) -> bool:
         """Whether the solver counts edges, and so gives a graph without rounding."""
-        return is_counted(self)
+        return self.solver == "order" or isinstance(self.solver, Order)
 
     @functools.cached_property
     def edge_penalty(self) -> L0:
@@ -153,13 +157,17 @@ class Settings:
 
     def placement(self, d: int) -> Placement:
         """Return the device; "auto" is a GPU if it is faster."""
-        solver = self.chosen_solver
-        name = "adam" if isinstance(solver, Adam) else "order" if isinstance(solver, Order) else "lbfgs"
         if self.device != "auto":
             return Placement(self.device, self.dtype)
-        usable = name == "adam" or (name == "order" and self.noise == "ev")
-        faster = usable and d >= GPU_FROM[name] and gpu_is_there()
+        least = self._gpu_from(self.chosen_solver)
+        faster = least is not None and d >= least and gpu_is_there()
         return Placement("cuda" if faster else "cpu", self.dtype)
+
+    def _gpu_from(self, solver: Order | GradientSolver) -> int | None:
+        """Return the number of columns from which on a GPU is faster; None if the solver cannot use one."""
+        if isinstance(solver, Order):
+            return _SEARCH_ON_GPU_FROM if self.noise == "ev" else None
+        return solver.gpu_from
 
     def start_matrix(self, d: int) -> Matrix | None:
         """Return the weights that a gradient solver starts from, or None if GOLEM-EV provides them."""
@@ -185,128 +193,139 @@ class Settings:
         if checkpoint is None:
             return None
         solver = self.chosen_solver
-        if not isinstance(solver, Adam):
-            name = "lbfgs" if isinstance(solver, LBFGS) else "order"
-            raise ValueError(
-                f"A checkpoint needs a table of numbers and solver='adam'; solver='{name}' cannot continue a solve "
-                "that was stopped."
+        if isinstance(solver, Order) or not solver.keeps_checkpoints:
+            name = type(solver).__name__.lower()
+            raise ProblemError.of(
+                "A checkpoint needs a table of numbers and {solver='adam'}; {solver=} cannot continue a "
+                "solve that was stopped.",
+                solver=name,
             )
-        if solver.batch_size is not None and isinstance(self.random_state, np.random.Generator):
+        if solver.uses_rows and isinstance(self.random_state, np.random.Generator):
             raise ValueError("A checkpoint of minibatches needs a whole number as random_state, not a Generator.")
         return Path(checkpoint)
 
     def _require_valid_values(self) -> None:
         """Check each parameter on its own."""
         for name, kind, example in (
-            ("solver", Order | Adam | LBFGS, "Adam()"),
+            ("solver", Order | GradientSolver, "Adam()"),
             ("acyclicity", Acyclicity | None, "Expm()"),
+            ("sparsity", Sparsity | None, "L1()"),
         ):
             if not isinstance(value := getattr(self, name), str) and not isinstance(value, kind):
-                raise ValueError(f"{name} must be a name or an object such as {example}; got {reprlib.repr(value)}.")
+                raise ProblemError(
+                    Parameter(name), f" must be a name or an object such as {example}; got {reprlib.repr(value)}."
+                )
         for name in ("max_iter", "time_limit"):
             value = plain_number(getattr(self, name))
             is_number = isinstance(value, Real)
             if value is not None and not (is_number and (0 < value < 2**63 or value == np.inf)):
-                raise ValueError(f"{name} must be a positive number; got {reprlib.repr(value)}.")
+                raise ProblemError(Parameter(name), f" must be a positive number; got {reprlib.repr(value)}.")
         if isinstance(self.threshold, str) and self.threshold != "lr":
-            raise ValueError(f"threshold={self.threshold!r} is neither a number nor 'lr' (likelihood ratio).")
+            raise ProblemError(Set("threshold", self.threshold), " is neither a number nor 'lr' (likelihood ratio).")
         for name in ("lambda_sparsity", "lambda_dag", "threshold"):
             value = plain_number(getattr(self, name))
             is_word, is_number = isinstance(value, str) and name != "lambda_dag", isinstance(value, Real)
             if not (value is None or is_word or (is_number and 0 <= value < 2**1000)):  # larger ones are not floats
-                raise ValueError(f"{name} must be a finite number of at least 0; got {reprlib.repr(value)}.")
+                raise ProblemError(
+                    Parameter(name), f" must be a finite number of at least 0; got {reprlib.repr(value)}."
+                )
         try:
             np.random.default_rng(self.random_state)
         except (TypeError, ValueError):
-            raise ValueError(
-                f"random_state must be a whole number of at least 0, a Generator or None; got {self.random_state!r}."
+            raise ProblemError.of(
+                "{parameter} must be a whole number of at least 0, a Generator or None; got {random_state!r}.",
+                parameter=Parameter("random_state"),
+                random_state=self.random_state,
             ) from None
         for name, choices in _CHOICES.items():
             if getattr(self, name) not in choices:
-                raise ValueError(f"{name} must be one of {', '.join(map(repr, choices))}; got {getattr(self, name)!r}.")
+                raise ProblemError(
+                    Parameter(name), f" must be one of {', '.join(map(repr, choices))}; got {getattr(self, name)!r}."
+                )
 
-    def _require_useful(self, solver: Order | Adam | LBFGS) -> None:
+    def _require_useful(self, solver: Order | GradientSolver) -> None:
         """Check that the solver uses all parameters that are set."""
         if self.threshold == "lr" and self.cycles == "none":
-            raise ValueError("threshold='lr' needs an acyclic graph. Leave out cycles='none'.")
+            raise ProblemError(Set("threshold", "lr"), " needs an acyclic graph. Leave out cycles='none'.")
         if isinstance(solver, Order):
-            remedy = "solver='order' does not use it. Leave it out, or, for a table of numbers, use solver='lbfgs'"
+            remedy = "{solver='order'} does not use it. Leave it out, or, for a table of numbers, use {solver='lbfgs'}"
             useless = dict.fromkeys((name for name in OF_GRADIENTS if name != "max_iter"), remedy)
-            bounds = "time_limit=..." if self.noise == "ev" else "effort=... or time_limit=..."
-            useless["max_iter"] = f"solver='order' does not count iterations. Use {bounds} instead"
+            bounds = "{time_limit=...}" if self.noise == "ev" else "{effort=...} or {time_limit=...}"
+            useless["max_iter"] = "{solver='order'} does not count iterations. Use " + bounds + " instead"
             if self.noise == "ev":
-                useless["effort"] = "with noise='ev' the order is found in one pass. Leave it out"
+                useless["effort"] = "with {noise='ev'} the order is found in one pass. Leave it out"
         else:
-            useless = {"effort": "it needs solver='order'. Leave it out"}
+            useless = {"effort": "it needs {solver='order'}. Leave it out"}
+            if solver.needs_l1 and self.sparsity not in (None, "l1", L1()):
+                useless["sparsity"] = f"{solver.label} needs the l1 norm. Leave it out, or use {{solver='adam'}}"
             if isinstance(self.lambda_sparsity, str):
-                useless["lambda_sparsity"] = "a criterion needs solver='order'. Use a number"
+                useless["lambda_sparsity"] = "a criterion needs {solver='order'}. Use a number"
         for name, remedy in useless.items():
             if getattr(self, name) is not None:
-                raise ValueError(f"{name}={shown(getattr(self, name))} cannot be used here: {remedy}.")
+                raise ProblemError(Set(name, getattr(self, name)), " cannot be used here: ", Text.of(remedy), ".")
 
-    def _require_usable_device(self, solver: Order | Adam | LBFGS) -> None:
+    def _require_usable_device(self, solver: Order | GradientSolver) -> None:
         """Check that the solver can work on the device and with the numbers that are set."""
         if self.device != "auto":
             Placement(self.device)  # raises for a device that does not exist
-        on_device = isinstance(solver, Adam) or (isinstance(solver, Order) and self.noise == "ev")
-        if (self.device not in ("cpu", "auto") or self.dtype != "float64") and not on_device:
+        if (self.device not in ("cpu", "auto") or self.dtype != "float64") and self._gpu_from(solver) is None:
             name = "dtype" if self.device in ("cpu", "auto") else "device"
-            raise ValueError(
-                f"{name}={shown(getattr(self, name))} needs a table of numbers and solver='adam', or solver='order' "
-                "with noise='ev'. Other solvers run on the CPU in float64."
+            raise ProblemError.of(
+                "{given} needs a table of numbers and {solver='adam'}, or {solver='order'} with {noise='ev'}. "
+                "Other solvers run on the CPU in float64.",
+                given=Set(name, getattr(self, name)),
             )
-        if isinstance(solver, Adam) and solver.accelerate:
-            if not self.device.startswith("cuda"):
-                raise ValueError(f"accelerate=True needs device='cuda'; got device={self.device!r}.")
-            if self.dtype != "float64":
-                raise ValueError(f"accelerate=True needs dtype='float64'; got dtype={self.dtype!r}.")
+        if not isinstance(solver, Order):
+            solver.require_device(self.device, self.dtype)
 
     def _require_categories_allowed(self, score: str, is_complete: bool = True) -> None:
         """Raise a ValueError for settings that this score gives no meaning; `is_complete`: no values are missing."""
         about = f"the score {score!r} of a table with categories"
-        refused = {}
-        useless = self._only_for_numbers()
-        without = f" without {', '.join(useless)}" if useless else ""
+        refused: dict[str, str] = {}
+        useless = [part for setting in self._only_for_numbers() for part in (", ", setting)]
+        without = Text(" without ", *useless[1:]) if useless else ""
         if not self.counts_edges and self.cycles == "paper":
             raise ValueError(
                 "The paper's recipe (Golem.paper) needs a table of numbers, and the score "
                 f"{score!r} is for tables with categories. Use Golem()."
             )
         if not self.counts_edges:
-            refused["solver"] = f"needs solver='order'{without}"
+            refused["solver"] = Text("needs ", Set("solver", "order"), without)
         if self.noise == "ev":
-            refused["noise"] = f"has no equal noise variances. Use noise='auto'{without}"
+            refused["noise"] = Text("has no equal noise variances. Use ", Set("noise", "auto"), without)
         if isinstance(self.init, str):
             refused["init"] = "starts from an order or a graph"
         if score in DISCRETE and self.missing == "em" and not is_complete:
-            refused["missing"] = "counts complete rows. Use missing='drop', or score_function='mixed'"
+            refused["missing"] = Text.of("counts complete rows. Use {missing='drop'}, or {score_function='mixed'}")
         for name, reason in refused.items():
-            raise ValueError(f"{name}={shown(getattr(self, name))} cannot be used here: {about} {reason}.")
+            raise ProblemError(Set(name, getattr(self, name)), f" cannot be used here: {about} ", reason, ".")
 
-    def _only_for_numbers(self) -> list[str]:
+    def _only_for_numbers(self) -> list[Remedy]:
         """Return the settings that only solvers of tables of numbers use, so that one message names all of them."""
         unset = {"device": ("cpu", "auto"), "dtype": ("float64",)}
         given = {name: getattr(self, name) for name in (*OF_GRADIENTS, *unset)}
         set_ones = {name: value for name, value in given.items() if value not in (None, *unset.get(name, ()))}
-        return [f"{name}={shown(value)}" for name, value in set_ones.items()]
+        return [Set(name, value) for name, value in set_ones.items()]
 
     def _require_environments_allowed(self) -> None:
         """Raise a ValueError for settings that have no meaning with environments."""
         for name, choices in (("intervention", INTERVENTIONS), ("intercepts", INTERCEPTS)):
             if getattr(self, name) not in choices:
-                raise ValueError(f"{name} must be one of {choices}; got {getattr(self, name)!r}.")
+                raise ProblemError(Parameter(name), f" must be one of {choices}; got {getattr(self, name)!r}.")
         if not self.counts_edges:
-            raise ValueError(
-                f"Environments need solver='order'; got solver={self.solver!r}, which supports only one environment."
+            raise ProblemError.of(
+                "Environments need {solver='order'}; got {solver=}, which supports only one environment.",
+                solver=self.solver,
             )
         if self.noise == "ev":
-            raise ValueError(
-                "noise='ev' cannot be used with environments: an intervention changes the noise variance of its "
-                "targets. Use noise='nv', which gives each variable its own."
+            raise ProblemError.of(
+                "{noise='ev'} cannot be used with environments: an intervention changes the noise variance of "
+                "its targets. Use {noise='nv'}, which gives each variable its own."
             )
         if self.score_function in DISCRETE:
-            raise ValueError(
-                f"score_function={self.score_function!r} cannot be used with environments. Use score_function='auto'."
+            raise ProblemError.of(
+                "{score_function=} cannot be used with environments. Use {score_function='auto'}.",
+                score_function=self.score_function,
             )
         if isinstance(self.init, str):
             raise ValueError(f"init={self.init!r} does not fit environments. Use an order or a graph.")
@@ -315,9 +334,9 @@ class Settings:
 def paper_settings(noise: str, accelerate: bool, own_solver: bool) -> dict[str, Any]:
     """Return the parameters of the paper's recipe (appendix F); `own_solver`: whether the caller sets a solver."""
     if noise not in PAPER_PENALTIES:
-        raise ValueError(f"noise must be 'ev' or 'nv' in the paper's recipe; got {noise!r}.")
+        raise ProblemError(Parameter("noise"), f" must be 'ev' or 'nv' in the paper's recipe; got {noise!r}.")
     if accelerate and own_solver:
-        raise ValueError("Set accelerate in the solver: solver=Adam(accelerate=True).")
+        raise ProblemError("Set accelerate in the solver: ", Set("solver", Bare("Adam")), "(accelerate=True).")
     return {
         "noise": noise,
         "solver": Adam(accelerate=True) if accelerate else "adam",
@@ -331,7 +350,7 @@ def paper_settings(noise: str, accelerate: bool, own_solver: bool) -> dict[str, 
 
 
 def is_counted(model: Any) -> bool:
-    """Return whether the solver counts edges."""
+    """Return whether the solver of an estimator counts edges."""
     return model.solver == "order" or isinstance(model.solver, Order)
 
 
@@ -340,8 +359,8 @@ def plain_number(value: Any) -> Any:
     return value.item() if isinstance(value, np.generic) else value
 
 
-def named(table: dict[str, Any], name: str, parameter: str) -> Any:
+def named(table: Mapping[str, Any], name: str, parameter: str) -> Any:
     """Return the object with a name; raise a ValueError that lists the names if it is unknown."""
     if not isinstance(name, str) or name not in table:
-        raise ValueError(f"{parameter} must be one of {', '.join(map(repr, table))}; got {name!r}.")
+        raise ProblemError(Parameter(parameter), f" must be one of {', '.join(map(repr, table))}; got {name!r}.")
     return table[name]

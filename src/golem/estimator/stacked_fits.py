@@ -17,6 +17,7 @@ from golem.estimator.fit import conclude, prepare
 from golem.estimator.golem import Golem
 from golem.estimator.gradient_fit import recipe_of
 from golem.gradient.adam import Adam
+from golem.runtime.problems import ProblemError
 from golem.runtime.types import Matrix
 from golem.runtime.user_warnings import warn_user
 from golem.score.table_score import NodeScore
@@ -61,7 +62,7 @@ def fit_stacked(
     settings = model.settings.check()
     solver = settings.chosen_solver
     if not isinstance(solver, Adam) or solver.batch_size is not None:
-        raise ValueError("A batch needs solver='adam' without minibatches. Fit other models one by one.")
+        raise ProblemError.of("A batch needs {solver='adam'} without minibatches. Fit other models one by one.")
     settings.require_for(environments=False)
     file = settings.checkpoint_path(checkpoint)
     prepared: list[tuple[NodeScore, Knowledge]] = []
@@ -78,7 +79,9 @@ def fit_stacked(
         raise ValueError("Knowledge by name needs the same order of columns in all tables of a batch. Reorder them.")
     rows = sorted({m.n for m in moments})
     if model.noise == "auto" and len(rows) > 1:
-        raise ValueError(f"With noise='auto' the tables of a batch must have the same number of rows; got {rows}.")
+        raise ProblemError.of(
+            "With {noise='auto'} the tables of a batch must have the same number of rows; got {rows}.", rows=rows
+        )
     d, stack = sizes[0], np.stack([m.covariance for m in moments])
     init = settings.start_matrix(d) if starts is None else np.stack(starts)
     init = None if init is None else np.broadcast_to(init, stack.shape)

@@ -13,6 +13,7 @@ from golem.graphs.dag import topological_order
 from golem.model.simulation import RandomState, random_dag
 from golem.runtime.messages import quoted
 from golem.runtime.names import column_names
+from golem.runtime.problems import Parameter, ProblemError
 from golem.runtime.types import BoolMatrix, Matrix, Vector
 
 __all__ = ["SimulatedTable", "simulate_table"]
@@ -108,7 +109,9 @@ def simulate_table(
     if mechanism not in MECHANISMS:
         raise ValueError(f"mechanism must be one of {quoted(MECHANISMS)}; got {mechanism!r}.")
     if not 2 <= low <= high <= len(_LETTERS):
-        raise ValueError(f"levels must be a range (low, high) from 2 to {len(_LETTERS)}; got {levels}.")
+        raise ProblemError(
+            Parameter("levels"), f" must be a range (low, high) from 2 to {len(_LETTERS)}; got {levels}."
+        )
     if n < 1:
         raise ValueError(f"The number of rows must be positive; got n={n}.")
     rng = np.random.default_rng(random_state)

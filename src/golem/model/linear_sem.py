@@ -11,13 +11,12 @@ from numpy.typing import ArrayLike, NDArray
 
 from golem.data.moments import Moments
 from golem.data.table_input import is_table, rows_and_names
-from golem.graphs.adjustment import AdjustmentKind, adjustment_set
-from golem.graphs.dag import is_dag
+from golem.graphs.dag import AdjustmentKind, adjustment_set, is_dag
 from golem.graphs.named_graph import NamedGraph
-from golem.model.interventions import NOISE_SHAPES, Intervened, LinearEquations, number_of
-from golem.model.prediction import Prediction, condition
+from golem.model.linear_equations import NOISE_SHAPES, Intervened, LinearEquations, Prediction, condition, number_of
 from golem.runtime.messages import quoted
 from golem.runtime.names import column_names
+from golem.runtime.problems import Parameter, ProblemError
 from golem.runtime.types import BoolMatrix, Matrix
 
 
@@ -72,7 +71,7 @@ class LinearSEM(LinearEquations):
         if not (all(np.isfinite(array).all() for array in (B, c, variances)) and np.all(variances > 0)):
             raise ValueError("Weights, intercepts and noise variances must be finite, and noise variances positive.")
         if noise not in NOISE_SHAPES:
-            raise ValueError(f"noise must be one of {quoted(NOISE_SHAPES)}; got {noise!r}.")
+            raise ProblemError(Parameter("noise"), f" must be one of {quoted(NOISE_SHAPES)}; got {noise!r}.")
         # The class is frozen, which forbids plain assignment.
         vars(self).update(weights=B, noise_variances=variances, intercepts=c, names=column_names(names, d), noise=noise)
 

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from golem.graphs import networkx_graphs
 from golem.graphs.dag import cycle_text, find_cycle, is_dag
-from golem.graphs.formats import FORMATS, format_of
+from golem.graphs.formats import FORMATS, format_of, networkx_formats
 from golem.graphs.named_graph import NamedGraph
 from golem.model.linear_sem import LinearSEM
 from golem.output.document import Supplement, describe, list_edges
 from golem.runtime.files import write_text
+from golem.runtime.problems import ProblemError, Set
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -110,9 +110,9 @@ def graph_text(model: Any, format: str, *, cpdag: bool = False) -> str:
     graph = named_graph(model)
     if cpdag and format == "pgmpy":
         graph.require_model()  # raises if pgmpy cannot hold this graph either way
-        raise ValueError(
-            "A model of pgmpy has weights, but an equivalence class has none. Export without cpdag=True, or use "
-            "dagitty or pcalg."
+        raise ProblemError.of(
+            "A model of pgmpy has weights, but an equivalence class has none. Export without {cpdag=True}, or "
+            "use dagitty or pcalg."
         )
     return FORMATS[format].write(_equivalence_class(graph) if cpdag else graph)
 
@@ -123,9 +123,11 @@ def _equivalence_class(graph: NamedGraph) -> NamedGraph:
     if not graph.weighted:  # both directions of an edge then mean an undirected edge
         arrows = arrows & ~(arrows.T & ~np.eye(len(arrows), dtype=bool))
     if cycle := find_cycle(arrows):
-        raise ValueError(
-            f"The graph has the cycle {cycle_text(cycle, graph.names)}, so it has no equivalence class. Export it "
-            "without cpdag=True."
+        raise ProblemError(
+            f"The graph has the cycle {cycle_text(cycle, graph.names)}, so it has no equivalence class. "
+            "Export it without ",
+            Set("cpdag", True),
+            ".",
         )
     return graph.equivalence_class() if is_dag(graph.adjacency) else graph
 
@@ -142,7 +144,7 @@ def to_networkx(model: Any) -> nx.DiGraph[str]:
     >>> to_networkx(sem).edges["a", "b"]["weight"]
     2.0
     """
-    return networkx_graphs.to_networkx(named_graph(model))
+    return networkx_formats.to_networkx(named_graph(model))
 
 
 def to_causal_learn(model: Any, *, cpdag: bool = False) -> GeneralGraph:

@@ -16,6 +16,7 @@ from golem.graphs.formats import read_graph_document
 from golem.graphs.graph_document import GraphDocument, SourceRecord
 from golem.output.settings_document import model_from, versions
 from golem.runtime.messages import counted
+from golem.runtime.problems import Set, Text, placed
 from golem.runtime.version import __version__
 
 _SAME_WEIGHT = 1e-6
@@ -56,7 +57,7 @@ class Repeat:
             graph = "the graph is the same"
         changed = ", ".join(f"{name} {pair}" for name, pair in self.other_versions.items())
         versions = f" Versions: {changed}." if changed else ""
-        return " ".join([f"Comparison with {self.record}: {data}; {graph}.{versions}", *self.remarks])
+        return Text.of_sentences([f"Comparison with {self.record}: {data}; {graph}.{versions}", *self.remarks])
 
 
 def _size(weight: Any, strength: Any) -> float:
@@ -86,7 +87,7 @@ class Run:
         try:
             return model_from(self.document.settings or {})
         except (ValueError, TypeError) as error:
-            raise ValueError(f"{self.path}: {error}") from None
+            raise placed(error, str(self.path)) from None
 
     @property
     def data(self) -> SourceRecord:
@@ -159,7 +160,8 @@ class Run:
         """Yield remarks on settings that may not suit other data."""
         selection, n = self.document.selection, self.document.n
         if selection:
-            yield f"The choice of select={selection.method!r} was kept. To choose again, fit with select=..."
+            chosen, kept = Set("select", selection.method), " was kept. To choose again, fit with "
+            yield Text("The choice of ", chosen, kept, Set("select"), ".")
         if is_counted(model) and isinstance(model.lambda_sparsity, int | float) and n and n != model.moments_.n:
             then, now = (2 * rows * model.lambda_sparsity for rows in (n, model.moments_.n))
             yield (

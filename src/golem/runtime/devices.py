@@ -13,6 +13,7 @@ import numpy as np
 
 from golem.runtime.arrays import to_numpy
 from golem.runtime.machine import free_memory, require_memory
+from golem.runtime.problems import ProblemError, Set, Text
 from golem.runtime.types import Array
 
 # Listed here because torch may not be installed.
@@ -52,7 +53,9 @@ class Placement:
             return torch.asarray(array, dtype=getattr(torch, self.dtype), device=torch.device(self.device))
         except (RuntimeError, AssertionError) as error:
             reason = str(error).splitlines()[0]
-            raise ValueError(f"PyTorch cannot use device={self.device!r} here ({reason}). Use device='cpu'.") from None
+            raise ProblemError.of(
+                "PyTorch cannot use {device=} here ({reason}). Use {device='cpu'}.", device=self.device, reason=reason
+            ) from None
 
     @property
     def free_memory(self) -> float:
@@ -70,16 +73,17 @@ class Placement:
         if self.device == "cpu":
             require_memory(what, need, f"{remedy}.")
         else:
-            remedy += ", or device='cpu'" if self.dtype == "float32" else ", dtype='float32' (half), or device='cpu'"
-            require_memory(what, need, f"{remedy}.", free=self.free_memory, place=f"on {self.device}")
+            half = "" if self.dtype == "float32" else ", dtype='float32' (half)"
+            fewer = Text(f"{remedy}{half}, or ", Set("device", "cpu"), ".")
+            require_memory(what, need, fewer, free=self.free_memory, place=f"on {self.device}")
 
     def _torch(self) -> Any:
         try:
             return imported_torch()
         except ImportError:
-            raise ValueError(
-                f"device={self.device!r} needs PyTorch. Install it with pip install 'golem-dag[gpu]', or use "
-                "device='cpu'."
+            raise ProblemError.of(
+                "{device=} needs PyTorch. Install it with pip install 'golem-dag[gpu]', or use {device='cpu'}.",
+                device=self.device,
             ) from None
 
 

@@ -12,6 +12,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from golem.runtime.problems import ProblemError
+
 # A number with a decimal comma, such as 0,5.
 DECIMAL_COMMA = re.compile(r"[+-]?\d*,\d+([eE][+-]?\d+)?")
 
@@ -92,6 +94,14 @@ def require_writable(output: Path, what: str = "folder") -> None:
     while not existing.exists():
         existing = existing.parent
     if not existing.is_dir():
-        raise ValueError(f"{existing} is a file, not a folder. Choose another {what} for the results (output=...).")
+        raise ProblemError.of(
+            "{existing} is a file, not a folder. Choose another {what} for the results ({output=...}).",
+            existing=existing,
+            what=what,
+        )
     if not os.access(existing, os.W_OK):
-        raise ValueError(f"The folder {existing} is not writable. Choose another {what} for the results (output=...).")
+        raise ProblemError.of(
+            "The folder {existing} is not writable. Choose another {what} for the results ({output=...}).",
+            existing=existing,
+            what=what,
+        )

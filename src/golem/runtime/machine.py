@@ -7,12 +7,14 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
+from golem.runtime.problems import ProblemError
+
 # Smaller allocations are left to the operating system.
 _SMALL = 1 << 28
 _CONTROL_GROUPS = Path("/sys/fs/cgroup")
 
 
-class NotEnoughMemoryError(ValueError):
+class NotEnoughMemoryError(ProblemError):
     """An allocation does not fit the free memory; the message has the need, the free memory and a remedy."""
 
 
@@ -65,6 +67,5 @@ def require_memory(what: str, need: float, remedy: str, *, free: float | None = 
         return
     free = free_memory() if free is None else free
     if need > free:
-        raise NotEnoughMemoryError(
-            f"{what} needs about {need / 2**30:.1f} GiB {place}, of which {free / 2**30:.1f} GiB are free. {remedy}"
-        )
+        free_of = f"{need / 2**30:.1f} GiB {place}, of which {free / 2**30:.1f} GiB are free. "
+        raise NotEnoughMemoryError(f"{what} needs about {free_of}", remedy)

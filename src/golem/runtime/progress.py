@@ -6,7 +6,8 @@ import contextlib
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from golem.runtime.option_words import for_files
+from golem.runtime.dialects import FILES
+from golem.runtime.problems import told
 
 # Called with the number done and the total.
 Counter = Callable[[int, int], None]
@@ -20,7 +21,7 @@ class ProgressDisplay:
 
     def worded(self, sentence: str) -> str:
         """Return a sentence with the parameters for tables in files; the command line names options instead."""
-        return for_files(sentence)
+        return told(sentence, FILES)
 
     def table(self, text: str) -> None:
         """Report a summary of the table before the fit, in several lines."""

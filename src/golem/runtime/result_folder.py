@@ -10,6 +10,7 @@ from pathlib import Path
 
 from golem.runtime.files import NO_SPACE, temporary_folder
 from golem.runtime.interrupts import MOVING, holding_interrupts
+from golem.runtime.problems import ProblemError
 
 _PREFIX = ".golem-"
 # The names that `tempfile` makes from the prefix.
@@ -30,9 +31,10 @@ def result_folder(output: Path, names: Collection[str]) -> Iterator[Path]:
     except OSError as error:
         if error.errno in NO_SPACE:
             raise
-        raise ValueError(
-            f"The folder {output} cannot be created ({error.strerror}). Choose another folder for the results "
-            "(output=...)."
+        raise ProblemError.of(
+            "The folder {output} cannot be created ({strerror}). Choose another folder for the results ({output=...}).",
+            output=output,
+            strerror=error.strerror,
         ) from None
     try:
         with _own_folder(output) as temporary:

@@ -13,7 +13,7 @@ import dataclasses
 import functools
 import time
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -67,6 +67,7 @@ class Order:
     'EXACT'
     """
 
+    counts_edges: ClassVar[bool] = True
     effort: Effort = "default"
     time_limit: float | None = None
     placement: Placement = field(default_factory=Placement)

@@ -17,7 +17,6 @@ from golem.assessment.diagnostics.edge_scatter import model_scatters
 from golem.assessment.selection import GolemCV, Selection
 from golem.data.checks import require_rows
 from golem.data.coded_tables import counts_in_moments
-from golem.data.environment_input import Targets
 from golem.data.files.standard_input import spooled
 from golem.data.files.table_files import listed
 from golem.data.inputs import check_knowledge
@@ -26,6 +25,7 @@ from golem.data.levels import warn_of_single_rows
 from golem.data.missing import MissingChoice
 from golem.data.moments import Moments
 from golem.data.refused_tables import describing_refusal
+from golem.data.table_reading import Targets
 from golem.data.table_source import Reading, Source, TableSource, open_source
 from golem.data.table_summary import TableSummary
 from golem.data.targets import read_targets
@@ -39,7 +39,8 @@ from golem.output.repeat import Repeat
 from golem.output.result_files import RESULT_FILES
 from golem.runtime.files import require_writable
 from golem.runtime.messages import quoted
-from golem.runtime.parameters import suggests_parameters
+from golem.runtime.names import suggests_parameters
+from golem.runtime.problems import Parameter, ProblemError, Text
 from golem.runtime.progress import ProgressDisplay
 from golem.workflow.inputs import naming, require_kept, title_of
 from golem.workflow.steps import SILENT, assess, choose, learn, rows_for_directions, was_interrupted, write
@@ -196,7 +197,10 @@ def fit_file(
     ['edges.csv', 'graph.json', 'graph.png', 'report.html', 'weights.csv']
     """
     if not isinstance(model, Golem | None):
-        raise ValueError(f"The model must be a Golem; got {type(model).__name__}. Instead of a GolemCV, use select=...")
+        raise ProblemError.of(
+            "The model must be a Golem; got {__name__}. Instead of a GolemCV, use {select=...}.",
+            __name__=type(model).__name__,
+        )
     model = Golem() if model is None else clone(model)  # the fit changes it
     paths, folder = list(map(str, listed(data))), Path(output)
     reading = Reading(columns, drop, header, na, categorical, numeric, covariance, rows, environment, environments)
@@ -229,13 +233,13 @@ def fit_file(
         table = _shown_summary(source, progress)
         with naming(paths):
             selection = None
-            if certificate and isinstance(moments, Moments) and moments.coding is not None:
-                raise ValueError(
-                    "certificate=True needs a table of numbers, and this one has categories. Leave it out, and use "
-                    "noise='auto'."
+            if certificate and isinstance(moments, Moments) and not moments.coding.is_numeric:
+                raise ProblemError.of(
+                    "{certificate=True} needs a table of numbers, and this one has categories. Leave it out, "
+                    "and use {noise='auto'}."
                 )
             if search is not None:
-                selection = choose(search, model, moments if select == "bic" else source.sample, progress)
+                selection = choose(search, model, source.sample, progress)
             learn(model, moments, progress, checkpoint, rows_for_directions(source, moments))
             if selection is not None:
                 model.selection_ = selection
@@ -264,9 +268,11 @@ def _require_consistent(
 ) -> None:
     """Raise a ValueError for settings that cannot work, before the rows are read."""
     if bootstrap is not None and (bootstrap < 1 or bootstrap != int(bootstrap)):
-        raise ValueError(f"bootstrap must be a positive whole number or None; got {bootstrap!r}.")
+        raise ProblemError(Parameter("bootstrap"), f" must be a positive whole number or None; got {bootstrap!r}.")
     if certificate and model.noise != "ev":
-        raise ValueError(f"A certificate needs a table of numbers and noise='ev'; got noise={model.noise!r}.")
+        raise ProblemError.of(
+            "A certificate needs a table of numbers and {noise='ev'}; got {noise=}.", noise=model.noise
+        )
     model.settings.check().require_for(interventional)
     if search is not None:
         search.check_settings()
@@ -278,15 +284,17 @@ def _require_useful_checkpoint(model: Golem, search: GolemCV | None, checkpoint:
     """Raise a ValueError if a checkpoint would not keep most of the work, before the rows are read."""
     model.settings.checkpoint_path(checkpoint)
     if checkpoint is not None and search is not None:
-        raise ValueError(f"A checkpoint keeps one solve and cannot be combined with select={search.select!r}.")
+        raise ProblemError.of(
+            "A checkpoint keeps one solve and cannot be combined with {select=}.", select=search.select
+        )
 
 
 def _require_rows(source: Source, scheduler: str | None) -> None:
     """Raise a ValueError if there are no rows for scatter plots."""
     if scheduler is not None or not isinstance(source, TableSource):
-        raise ValueError(
-            "scatter=True needs the rows of one table on this machine. It cannot be used with a covariance matrix, "
-            "with environments or with scheduler=..."
+        raise ProblemError.of(
+            "{scatter=True} needs the rows of one table on this machine. It cannot be used with a covariance "
+            "matrix, with environments or with {scheduler=...}."
         )
 
 
@@ -343,13 +351,13 @@ def _add_edges(
 def _scatters(model: Golem, source: Source, progress: ProgressDisplay) -> list[EdgeScatter]:
     """Return a scatter plot per edge, or none, with a note."""
     if model.score_ != "gaussian":
-        progress.note("There are no scatter plots (scatter=True), because the table has categories.")
+        progress.note(Text.of("There are no scatter plots ({scatter=True}), because the table has categories."))
         return []
     rows = source.sample_of_rows()
     found = [] if rows is None else model_scatters(model, rows)
     if not found:
         needs = "They need edges, complete rows and at most 1000 columns"
-        progress.note(f"There are no scatter plots (scatter=True). {needs}.")
+        progress.note(Text.of("There are no scatter plots ({scatter=True}). {needs}.", needs=needs))
     return found
 
 

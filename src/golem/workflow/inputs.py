@@ -7,7 +7,8 @@ from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 
 from golem.data.files.standard_input import source_name
-from golem.runtime.option_words import for_files
+from golem.runtime.dialects import FILES
+from golem.runtime.problems import ProblemError, Set, placed
 
 
 def require_kept(inputs: Sequence[Path], output: Path, results: Collection[str]) -> None:
@@ -15,7 +16,8 @@ def require_kept(inputs: Sequence[Path], output: Path, results: Collection[str])
     written = {(output / name).resolve() for name in results}
     for path in inputs:
         if path.resolve() in written:
-            raise ValueError(f"The results would overwrite {str(path)!r}. Choose another folder (output=...).")
+            what = f"The results would overwrite {str(path)!r}. Choose another folder ("
+            raise ProblemError(what, Set("output"), ").")
 
 
 def title_of(paths: Sequence[str]) -> str:
@@ -34,4 +36,4 @@ def naming(data: Sequence[str], others: Sequence[object] = ()) -> Iterator[None]
         ):
             raise
         more = f" and {len(data) - 1} more" if len(data) > 1 else ""
-        raise ValueError(f"{source_name(data[0])}{more}: {for_files(str(error))}") from None
+        raise placed(error, f"{source_name(data[0])}{more}", FILES) from None

@@ -5,22 +5,34 @@ An experiment has a dictionary from the text of each claim to its `Judge`.
 
 from __future__ import annotations
 
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from golem.runtime.messages import counted
-from golem_experiments.analysis.description import seeds_per_cell, what_was_run
 from golem_experiments.analysis.inference import MIN_SEEDS, Mean, all_hold, is_lower, within
-from golem_experiments.analysis.tables import distinct, done, label, not_completed, paired, where
+from golem_experiments.analysis.tables import (
+    average,
+    cell_columns,
+    contrast,
+    distinct,
+    done,
+    label,
+    not_completed,
+    paired,
+    where,
+)
 from golem_experiments.experiment import Table, Verdict
 
 # What was measured, whether it agrees with the claim (None: undecided), and why if that is not a matter of intervals.
 Finding = tuple[str, bool | None] | tuple[str, bool | None, str]
-
-
 # Most findings that the reason of a verdict quotes.
 _MOST_QUOTED = 2
+# Longer lists are abbreviated.
+_MOST_VALUES = 7
+# Columns that describe the data, in this order.
+_COLUMNS = ("graph", "network", "preparation", "statement", "noise", "d", "nodes", "n", "weight_scale")
 
 
 @dataclass(frozen=True)
@@ -144,7 +156,10 @@ def below(difference: Mean, margin: float) -> bool | None:
 
 
 def lower(metric: str, *pairs: tuple[str, str], margin: float = 0.0, **options: Any) -> Judge:
-    """Return the judge of claims that the first method of each pair has the lower metric, by a margin or more."""
+    """Return the judge of claims that the first method of each pair has the lower metric, by a margin or more.
+
+    With a negative margin the first method may have a metric that is higher by that much.
+    """
 
     def findings(table: Table) -> Iterable[Finding]:
         run = distinct(table, "method")
@@ -154,5 +169,49 @@ def lower(metric: str, *pairs: tuple[str, str], margin: float = 0.0, **options: 
                 yield f"{first} - {second}: {found.signed()}", below(found, margin)
 
     methods = tuple(dict.fromkeys(name for pair in pairs for name in pair))
-    criterion = f"lower by {margin:g} or more" if margin else ""
+    criterion = f"lower by {margin:g} or more" if margin > 0 else f"at most {-margin:g}" if margin else ""
     return Judge(findings, methods, label(metric), criterion, partial=True, **options)
+
+
+def closer_with_rows(method: str, **options: Any) -> Judge:
+    """Return the judge of claims that the SHD-C of a method on each network is lower with the most rows."""
+
+    def findings(table: Table) -> Iterable[Finding]:
+        sizes = distinct(table, "n")
+        for network in distinct(table, "network") if len(sizes) > 1 else ():
+            rows = where(table, network=network, method=method)
+            gain = contrast(rows, "shd_c", {"n": sizes[-1]}, {"n": sizes[0]}, ("network",))
+            text = ", ".join(f"n = {n}: {average(rows, 'shd_c', n=n)}" for n in sizes)
+            yield f"{network} {text}", is_lower(gain)
+
+    return Judge(findings, (method,), label("shd_c"), **options)
+
+
+def what_was_run(table: Table) -> str:
+    """Describe the runs of a table."""
+    parts = [_values(name, distinct(table, name)) for name in _COLUMNS if distinct(table, name)]
+    low, high = seeds_per_cell(table)
+    parts.append(counted(high, "seed") if low == high else f"{low} to {high} seeds")
+    missing = len(table) - len(done(table))
+    parts.append(counted(len(table), "run") + (f", {missing} not completed" if missing else ""))
+    devices = Counter(str(row["hardware"]).partition(";")[0] for row in table if row.get("device") == "cuda")
+    parts += [f"{counted(count, 'run')} on {name}" for name, count in devices.items()]
+    return "; ".join(parts)
+
+
+def seeds_per_cell(table: Table) -> tuple[int, int]:
+    """Return the smallest and the largest number of seeds that a method has completed in a cell."""
+    seeds: dict[tuple[Any, ...], set[Any]] = defaultdict(set)
+    for row in done(table):
+        seeds[row["method"], *(row[name] for name in cell_columns(row))].add(row["seed"])
+    counts = [len(some) for some in seeds.values()] or [0]
+    return min(counts), max(counts)
+
+
+def _values(name: str, values: list[Any]) -> str:
+    """Write the values of a column, or their number and range if there are many."""
+    if len(values) <= _MOST_VALUES:
+        return f"{name} = {', '.join(map(str, values))}"
+    if isinstance(values[0], str):
+        return f"{len(values)} values of {name}"
+    return f"{name} = {values[0]} to {values[-1]} ({len(values)} values)"

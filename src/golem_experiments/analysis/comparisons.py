@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from golem_experiments.analysis.inference import MIN_SEEDS, Mean, is_lower, mean, within
-from golem_experiments.analysis.tables import average, distinct, done, paired, shared, where
-from golem_experiments.engine.store import TIMEOUT
-from golem_experiments.experiment import Table
+from golem_experiments.analysis.tables import average, distinct, paired, shared, where
+from golem_experiments.engine.store import DONE, TIMEOUT
+from golem_experiments.experiment import Row, Table
 
 # Errors per node: a difference that is visible in the figures of the paper, where SHDs reach several, and a large one.
 VISIBLE, LARGE = 0.1, 0.25
@@ -109,44 +109,46 @@ def count_pairs(table: Table, metric: str, ours: Sequence[str], others: Sequence
 
 
 @dataclass(frozen=True)
-class TimeRatio:
-    """The time of one method over that of another: the mean of log2 over seeds.
+class Times:
+    """Seconds of two methods on the same data sets and hardware, and how many runs of each were stopped.
 
-    `stopped` says that runs of the one were stopped, so that the ratio is a lower bound.
+    A run that was stopped counts with the time until then. So the ratio of the second time to the first is a lower
+    bound if runs of the second method were stopped, and an upper bound if runs of the first were.
     """
 
-    log2: Mean
-    stopped: bool
+    seconds: tuple[tuple[float, float], ...]
+    stopped: tuple[int, int]
 
     def __str__(self) -> str:
-        return f"{2**self.log2.value:.3g}{' or more (stopped)' if self.stopped else ''}"
+        return f"{2**self.log2.value:.3g}{' or more (stopped)' if self.stopped[1] else ''}"
+
+    @property
+    def log2(self) -> Mean:
+        """Mean over seeds of the logarithm of the ratio."""
+        return mean(math.log2(second / first) for first, second in self.seconds)
 
     def reaches(self, ratio: float) -> bool | None:
-        """Return whether the ratio is at least a given one; a lower bound below it decides nothing."""
+        """Return whether the ratio is at least a given one; bounds that could be on the other side decide nothing."""
         outcome = within(self.log2, math.log2(ratio), math.inf)
-        return None if self.stopped and outcome is False else outcome
+        return None if (outcome and self.stopped[0]) or (outcome is False and self.stopped[1]) else outcome
 
 
-def time_ratio(table: Table, first: str, second: str) -> TimeRatio | None:
-    """Return the time of the second method over that of the first, on the data sets of one cell that both have tried.
+def matched_times(table: Table, first: str, second: str) -> Times | None:
+    """Return the times of two methods in a cell, on the seeds that both have run on the same hardware; None if none."""
+    own, other = ({row["seed"]: row for row in where(table, method=name)} for name in (first, second))
+    seconds, stopped = [], [0, 0]
+    for pair in ((own[seed], other[seed]) for seed in own if seed in other):
+        states = [row["status"] for row in pair]
+        alike = pair[0].get("hardware") == pair[1].get("hardware")
+        if alike and set(states) <= {DONE, TIMEOUT} and DONE in states:
+            seconds.append((seconds_of(pair[0]), seconds_of(pair[1])))
+            stopped = [count + (state == TIMEOUT) for count, state in zip(stopped, states, strict=True)]
+    return Times(tuple(seconds), (stopped[0], stopped[1])) if seconds else None
 
-    Only times on the same hardware are compared. Runs of the second method that were stopped count with the time until
-    then. None if there is no such data set.
-    """
-    times: dict[str, dict[Any, float]] = {first: {}, second: {}}
-    for name, seconds in times.items():
-        for row in where(done(table), method=name):
-            seconds[row["seed"], row.get("hardware")] = max(float(row["fit_seconds"] or 0), _NO_TIME)
-    stopped = {
-        (row["seed"], row.get("hardware")): float(row["seconds"] or 0)
-        for row in where(table, method=second, status=TIMEOUT)
-    }
-    times[second] |= stopped
-    both = [place for place in times[first] if place in times[second]]
-    if not both:
-        return None
-    ratios = [math.log2(times[second][place] / times[first][place]) for place in both]
-    return TimeRatio(mean(ratios), any(place in stopped for place in both))
+
+def seconds_of(row: Row) -> float:
+    """Return the time of the method; for a task that was stopped, the time until then."""
+    return max(float(row["fit_seconds" if row["status"] == DONE else "seconds"] or 0), _NO_TIME)
 
 
 def _one_beats_all(table: Table, metric: str, ours: Sequence[str], others: Sequence[str]) -> bool | None:

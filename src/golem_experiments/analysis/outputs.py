@@ -27,9 +27,8 @@ from golem_experiments.analysis.tables import (
     write_csv,
 )
 from golem_experiments.engine.store import DONE, Store
-from golem_experiments.experiment import Experiment, Table, Verdict
+from golem_experiments.experiment import Experiment, Grid, Table, Verdict
 from golem_experiments.learners import NOTES
-from golem_experiments.task import Grid
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -14,8 +14,7 @@ import numpy as np
 from golem.runtime.files import csv_text, write_text
 from golem_experiments.analysis.inference import Mean, mean_over_seeds
 from golem_experiments.engine.store import DONE, Store, flat
-from golem_experiments.experiment import Table
-from golem_experiments.task import Row, Task, Value
+from golem_experiments.experiment import Row, Table, Task, Value
 
 # The last columns of the table, in this order.
 _LAST = ("seconds", "reason", "mode", "version", "commit", "hardware")

@@ -1,4 +1,4 @@
-"""How the tasks of experiments run: the store of their rows, leases of tasks, child processes and clusters.
+"""How the tasks of experiments run: the store of their rows, claims of tasks, child processes and clusters.
 
 Nothing here depends on what an experiment measures.
 """

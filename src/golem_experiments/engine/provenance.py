@@ -1,4 +1,4 @@
-"""The origin of a row: version, commit, hardware."""
+"""What a row records besides its measurements: the task, how it ended, version, commit and hardware."""
 
 from __future__ import annotations
 
@@ -7,12 +7,14 @@ import os
 import platform
 import subprocess
 from pathlib import Path
+from typing import Any
 
 from golem.runtime.devices import device_name
 from golem.runtime.machine import available_cores
 from golem.runtime.messages import counted
 from golem.runtime.threads import THREAD_VARIABLES, thread_bounds
 from golem.runtime.version import __version__
+from golem_experiments.experiment import Row, Task
 
 
 @functools.cache
@@ -58,3 +60,9 @@ def about(device: str, threads: int | None = None) -> dict[str, str]:
         "device": device,
         "hardware": f"{named}; {hardware}" if named else hardware,
     }
+
+
+def row_of(task: Task, status: str, reason: str, measured: Row, seconds: float, **more: Any) -> dict[str, Any]:
+    """Return a row of the store, without its key."""
+    ending = {"status": status, "reason": reason, "measured": measured, "seconds": seconds}
+    return task.as_dict() | ending | more

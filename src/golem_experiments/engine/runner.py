@@ -3,54 +3,18 @@
 from __future__ import annotations
 
 import contextlib
+import shutil
 import statistics
 import time
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from golem_experiments.engine.checkpoints import folder_of, remove_all
-from golem_experiments.engine.child import Batch
-from golem_experiments.engine.executors import Executor, Local
-from golem_experiments.engine.leases import Leases
-from golem_experiments.engine.store import DONE, TIMEOUT, Store
-from golem_experiments.experiment import Experiment
-from golem_experiments.task import Grid, Task
-
-TIME_LIMIT = 3600.0
-
-
-@dataclass(frozen=True)
-class Options:
-    """How tasks are run; nothing here changes the numbers.
-
-    Parameters
-    ----------
-    executor : Executor
-        Where tasks run: `Local` or `Dask`.
-    time_limit : float, optional
-        Maximum seconds per task, after which it is stopped.
-    batch : int
-        Maximum number of tasks of one shape that are solved together.
-    device : str
-        "cpu", or a torch device such as "cuda" for the tasks that can be batched.
-    retry : bool
-        Run failed and timed out tasks again.
-
-    Examples
-    --------
-    >>> from golem_experiments import Options
-    >>> Options(time_limit=60, batch=12).device
-    'cpu'
-    """
-
-    executor: Executor = field(default_factory=Local)
-    time_limit: float | None = TIME_LIMIT
-    batch: int = 1
-    device: str = "cpu"
-    retry: bool = False
+from golem_experiments.engine.executors import Batch, Options, run_batches
+from golem_experiments.engine.store import DONE, TIMEOUT, Claims, Store
+from golem_experiments.experiment import Experiment, Grid, Task
 
 
 @dataclass(frozen=True)
@@ -140,8 +104,6 @@ def run(
     # All cells of one seed first, so that the rows of a stopped run cover the whole figure.
     left = [(key, task) for key, task in tasks.items() if key not in found]
     pending = dict(sorted(left, key=lambda item: item[1].seed))
-    if pending and options.device != "cpu":
-        options.executor.check(options.device)
     clock = _Clock(pending, len(found))
     added: dict[str, str] = {}
     held: set[str] = set()
@@ -149,24 +111,25 @@ def run(
     if pending and progress is not None:
         progress(RunProgress(clock.ended, len(tasks), 0, None, ""))
     with contextlib.ExitStack() as ending:
-        leases = ending.enter_context(Leases(folder))
-        batches = _free(_batches(experiment, pending, options, folder), store, leases, held, clock)
-        # Closed before the leases are released, so that no lease is taken after that.
-        for batch_rows in ending.enter_context(contextlib.closing(options.executor.run(batches))):
+        claims = ending.enter_context(Claims(folder))
+        batches = _free(_batches(experiment, pending, options, store), store, claims, held, clock)
+        ended = run_batches(batches, options)
+        # Closed before the claims are given up, so that none is taken after that.
+        for batch_rows in ending.enter_context(contextlib.closing(ended)) if pending else ():
             lost += not batch_rows
             for row in batch_rows:
                 if _can_resume(experiment, tasks[row["key"]], row):
                     row["reason"] += "; the same command continues it"
                 if store.add(row | {"mode": grid.mode}):
                     added[row["key"]] = row["status"]
-                leases.release(row["key"])
+                claims.release(row["key"])
                 clock.note(row)
                 if progress is not None:
                     failed = _failures(added)
                     progress(RunProgress(clock.ended, len(tasks), failed, clock.seconds_left(), _label(row)))
-    resumable = sum(_can_resume(experiment, tasks[row["key"]], row) for row in store.read() if row["key"] in tasks)
-    if not resumable and all(store.has(key) for key in tasks):
-        remove_all(folder)
+        resumable = sum(_can_resume(experiment, tasks[row["key"]], row) for row in store.read() if row["key"] in tasks)
+        if not resumable and all(map(store.has, tasks)) and claims.has_no_rival():
+            shutil.rmtree(store.checkpoints, ignore_errors=True)
     return Summary(
         total=len(tasks),
         found=len(found),
@@ -196,7 +159,7 @@ def _set_aside(experiment: Experiment, tasks: Mapping[str, Task], store: Store, 
     """Set aside the rows of tasks to run again: all that failed, or those with a checkpoint; return their number."""
     if retry:
         return store.set_aside(tasks)
-    if not folder_of(store.folder).exists():
+    if not store.checkpoints.exists():
         return 0
     keep_checkpoints = [key for key, task in tasks.items() if _keeps_checkpoints(experiment, task)]
     return store.set_aside(keep_checkpoints, (TIMEOUT,))
@@ -225,7 +188,7 @@ def _require_same_kind(rows: list[dict[str, Any]], name: str, mode: str, folder:
             )
 
 
-def _batches(experiment: Experiment, pending: Mapping[str, Task], options: Options, folder: Path) -> Iterator[Batch]:
+def _batches(experiment: Experiment, pending: Mapping[str, Task], options: Options, store: Store) -> Iterator[Batch]:
     """Yield batches of tasks of one shape."""
     groups: dict[Hashable, list[tuple[str, Task]]] = defaultdict(list)
     stacking = options.batch > 1 or options.device != "cpu"
@@ -237,11 +200,11 @@ def _batches(experiment: Experiment, pending: Mapping[str, Task], options: Optio
         for shape, group in groups.items():
             device = options.device if isinstance(shape, tuple) else "cpu"
             if some := group[start : start + options.batch]:
-                yield Batch(dict(some), options.time_limit, device, str(folder_of(folder)))
+                yield Batch(dict(some), options.time_limit, device, str(store.checkpoints))
 
 
-def _free(batches: Iterable[Batch], store: Store, leases: Leases, held: set[str], clock: _Clock) -> Iterator[Batch]:
-    """Take leases of the tasks of batches, and leave out the tasks that other runners work on or have completed.
+def _free(batches: Iterable[Batch], store: Store, claims: Claims, held: set[str], clock: _Clock) -> Iterator[Batch]:
+    """Claim the tasks of batches, and leave out the tasks that other runners work on or have completed.
 
     Tasks that others work on are tried again at the end; those that are still not free are added to `held`.
     """
@@ -251,10 +214,10 @@ def _free(batches: Iterable[Batch], store: Store, leases: Leases, held: set[str]
             free: dict[str, Task] = {}
             left: dict[str, Task] = {}
             for key, task in batch.tasks.items():
-                if not store.has(key) and not leases.take(key):
+                if not store.has(key) and not claims.take(key):
                     left[key] = task
                 elif store.has(key):  # perhaps only just now
-                    leases.release(key)
+                    claims.release(key)
                     clock.drop(key)
                 else:
                     free[key] = task

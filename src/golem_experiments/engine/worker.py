@@ -1,4 +1,4 @@
-"""The code that runs in a child process: it receives tasks and returns rows (see `child.py`)."""
+"""The code that runs in a child process: it receives tasks and returns rows (see `executors.py`)."""
 
 from __future__ import annotations
 
@@ -10,13 +10,9 @@ from typing import Any
 
 from golem.runtime.child_process import serve
 from golem.runtime.devices import Placement
-from golem_experiments.engine.checkpoints import keeping_in
-from golem_experiments.engine.child import row_of
-from golem_experiments.engine.provenance import about
-from golem_experiments.engine.store import DONE, FAILED
-from golem_experiments.experiment import Experiment
-from golem_experiments.registry import load
-from golem_experiments.task import Row, Task
+from golem_experiments.engine.provenance import about, row_of
+from golem_experiments.engine.store import DONE, FAILED, keeping_checkpoints
+from golem_experiments.experiment import Experiment, Row, Task, load
 
 
 def answer(request: dict[str, Any], start_clock: Callable[[], None]) -> list[dict[str, Any]] | str:
@@ -24,7 +20,7 @@ def answer(request: dict[str, Any], start_clock: Callable[[], None]) -> list[dic
     tasks = [Task(**task) for task in request["tasks"]]
     if obstacle := _obstacle(request["device"]):
         return obstacle
-    with keeping_in(request["checkpoints"]):
+    with keeping_checkpoints(request["checkpoints"]):
         return _rows(tasks, request["device"], start_clock) if tasks else []
 
 

@@ -9,7 +9,8 @@ import pytest
 from golem import Golem, diagnose
 from golem.assessment.diagnostics.odd_values import find_odd_values, find_spikes
 from golem.datasets import load_sachs
-from golem.runtime.option_words import as_options
+from golem.runtime.dialects import SHELL
+from golem.runtime.problems import told
 from golem.simulate import simulate
 
 NAMES = ("a", "b", "c")
@@ -29,7 +30,7 @@ def test_a_mark_for_missing_values_is_named(rows, mark, rng):
         f"'{name}' ({share:.1%} of the rows)" for name, share in zip("abc", (rows == mark).mean(axis=0), strict=True)
     ]
     assert f"{mark} in {', '.join(shares)}, far from all others" in finding.finding
-    assert f"use --na a={mark} --na b={mark} --na c={mark} and --missing em." in as_options(finding.remedy)
+    assert f"use --na a={mark} --na b={mark} --na c={mark} and --missing em." in told(finding.remedy, SHELL)
 
 
 @pytest.mark.parametrize("column", [np.arange(1.0, 301), 0.5 * np.arange(300)[::-1] + 7])
@@ -73,7 +74,7 @@ def test_zeros_that_mark_missing_values_are_named(rows, rng):
     rows[:, 0] = np.where(zero, 0, 30 + 5 * rng.normal(size=300))
     finding = find_odd_values(("blood pressure", "b", "c"), rows)
     assert f"0 in 'blood pressure' ({zero.mean():.1%} of the rows)" in finding.finding
-    assert "--na 'blood pressure=0' and --missing em" in as_options(finding.remedy)
+    assert "--na 'blood pressure=0' and --missing em" in told(finding.remedy, SHELL)
     assert find_spikes(NAMES, rows).level == "ok"  # named once
     rows[:, 0] = np.where(zero, 0, np.exp(rng.normal(size=300)))
     assert find_odd_values(NAMES, rows).level == "ok"
@@ -112,7 +113,7 @@ def test_advice_drops_the_columns_that_em_refuses():
     with pytest.raises(ValueError, match="'size' and 'later' are copies"):
         Golem(missing="em").fit(copied.replace({"dose": {0: np.nan}}))
     remedy, table = advised(copied)
-    assert "use --na dose=0, --drop later and --missing em." in as_options(remedy)
+    assert "use --na dose=0, --drop later and --missing em." in told(remedy, SHELL)
     assert Golem(missing="em").fit(table).missing_.cells == (copied["dose"] == 0).sum() + 20
 
 

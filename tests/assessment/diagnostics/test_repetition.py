@@ -13,7 +13,8 @@ from golem import Golem
 from golem.assessment.diagnostics.repetition import _differ_in_one_column, _random_numbers, find_repetition
 from golem.data.moments import Moments
 from golem.diagnostics import diagnose
-from golem.runtime.option_words import as_options
+from golem.runtime.dialects import SHELL
+from golem.runtime.problems import told
 
 NAMES = tuple("abcd")
 
@@ -136,6 +137,6 @@ def test_the_remedies_leave_one_copy(rng, tmp_path):
         kept = eval(code, {"X": table, "pd": pd})
         pd.testing.assert_frame_equal(*(one.sort_values(list(NAMES), ignore_index=True) for one in (kept, left)))
         table.to_csv(tmp_path / "FILE", index=False)
-        command = as_options(finding.remedy).split(": ", 1)[1].rstrip(".")
+        command = told(finding.remedy, SHELL).split(": ", 1)[1].rstrip(".")
         subprocess.run(command, shell=True, check=True, cwd=tmp_path)
         assert len(pd.read_csv(tmp_path / "unique.csv")) == 100

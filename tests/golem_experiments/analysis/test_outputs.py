@@ -7,7 +7,7 @@ import pytest
 from golem_experiments import Grid, load
 from golem_experiments.analysis import outputs
 from golem_experiments.analysis.tables import write_csv
-from golem_experiments.engine.child import row_of
+from golem_experiments.engine.provenance import row_of
 from golem_experiments.engine.store import flat
 
 ABOUT = {"mode": "quick", "version": "0", "commit": "", "hardware": "here"}

@@ -2,7 +2,7 @@
 
 import pytest
 
-from golem_experiments.analysis.comparisons import time_ratio
+from golem_experiments.analysis.comparisons import matched_times
 from golem_experiments.analysis.inference import within
 from golem_experiments.analysis.tables import most_common_hardware, share
 
@@ -13,7 +13,7 @@ def row(method, seed, seconds, status="done", hardware="here"):
 
 
 def ratio(table, second="theirs"):
-    found = time_ratio(table, "ours", second)
+    found = matched_times(table, "ours", second)
     return None if found is None else str(found)
 
 
@@ -48,7 +48,14 @@ def test_times_on_different_hardware_are_not_compared():
 def test_ten_times_faster_needs_an_interval_and_is_not_refuted_by_a_lower_bound(times, status, holds):
     table = [row("ours", seed, 1.0) for seed in range(len(times))]
     table += [row("theirs", seed, seconds, status) for seed, seconds in enumerate(times)]
-    assert time_ratio(table, "ours", "theirs").reaches(10) is holds
+    assert matched_times(table, "ours", "theirs").reaches(10) is holds
+
+
+def test_an_upper_bound_refutes_and_shows_nothing():
+    table = [row("theirs", seed, 20.0) for seed in range(3)]
+    table += [row("ours", seed, seconds, "timeout") for seed, seconds in enumerate((1.0, 1.1, 1.2))]
+    found = matched_times(table, "ours", "theirs")
+    assert (found.reaches(10), found.reaches(100)) == (None, False)
 
 
 @pytest.mark.parametrize(

@@ -6,12 +6,13 @@ import os
 import signal
 from pathlib import Path
 
+import joblib
 import pytest
 
 import golem
 from golem_experiments import Grid, Options, load, run
 from golem_experiments.analysis.tables import read_store
-from golem_experiments.engine.executors import Dask, Local
+from golem_experiments.engine.executors import Children
 from golem_experiments.engine.store import Store
 
 dask = pytest.importorskip("dask")
@@ -58,16 +59,38 @@ def test_a_worker_killed_mid_run_loses_nothing_and_doubles_nothing(client, tmp_p
             killed.append(step.ended)
 
     experiment = load("toys.toy_experiment")
-    summary = run(experiment, grid, tmp_path / "dask", Options(Dask(client)), kill_once)
+    summary = run(experiment, grid, tmp_path / "dask", Options(scheduler=client), kill_once)
     assert killed[0] < 30  # in the middle
     assert (summary.total, summary.ran, summary.failed, summary.lost) == (40, 40, 0, 0)
-    run(experiment, grid, tmp_path / "here", Options(Local(2, threads=1)))
+    run(experiment, grid, tmp_path / "here", Options(workers=2, threads=1))
     assert timeless(read_store(tmp_path / "dask")) == timeless(read_store(tmp_path / "here"))
+
+
+def test_a_batch_that_kills_its_workers_is_left_out_and_the_others_run(tmp_path, cluster, monkeypatch):
+    brittle = {"allowed-failures": 0, "worker-saturation": 1.0}  # no other task waits on the worker that dies
+    monkeypatch.setattr(Children, "_take", lambda *_: pytest.fail("a cluster of one core is a cluster too"))
+    with (
+        dask.config.set({f"distributed.scheduler.{name}": number for name, number in brittle.items()}),
+        distributed.LocalCluster(n_workers=1, threads_per_worker=1, dashboard_address=":0") as weak,
+    ):
+        experiment = load("toys.killing_experiment")
+        summary = run(experiment, Grid(), tmp_path, Options(scheduler=weak.scheduler_address))
+    assert (summary.total, summary.ran, summary.failed, summary.lost) == (3, 2, 0, 1)
+    assert [row["answer"] for row in read_store(tmp_path)] == [4, 16]
+    assert not list((tmp_path / "rows").glob(".*"))
+
+
+def test_a_block_of_joblib_puts_the_tasks_on_a_cluster(client, tmp_path, monkeypatch):
+    monkeypatch.setattr(Children, "_take", lambda *_: pytest.fail("this process runs nothing"))
+    with joblib.parallel_config("dask"):
+        summary = run(load("toys.toy_experiment"), Grid(seeds=2, methods=("square", "fail")), tmp_path)
+    assert (summary.ran, summary.failed) == (8, 4)
+    assert [row["answer"] for row in read_store(tmp_path) if row["method"] == "square"] == [4, 5, 9, 10]
 
 
 def test_a_time_limit_holds_on_a_cluster_reached_by_its_address(client, tmp_path):
     grid = Grid(tiny=True, methods=("hang", "fail", "square"))
-    options = Options(Dask(client.scheduler.address), time_limit=0.5)
+    options = Options(scheduler=client.scheduler.address, time_limit=0.5)
     summary = run(load("toys.toy_experiment"), grid, tmp_path, options)
     rows = {row["method"]: row for row in read_store(tmp_path)}
     assert summary.failed == 2
@@ -79,5 +102,5 @@ def test_a_time_limit_holds_on_a_cluster_reached_by_its_address(client, tmp_path
 def test_a_missing_scheduler_is_a_sentence(tmp_path, cluster, monkeypatch):
     monkeypatch.setattr("golem.data.files.cluster._CONNECT_SECONDS", 1)
     with pytest.raises(ValueError, match=r"No Dask scheduler answers at tcp://127.0.0.1:1"):
-        run(load("toys.toy_experiment"), Grid(tiny=True), tmp_path, Options(Dask("tcp://127.0.0.1:1")))
+        run(load("toys.toy_experiment"), Grid(tiny=True), tmp_path, Options(scheduler="tcp://127.0.0.1:1"))
     assert not Store(tmp_path).keys()

@@ -20,8 +20,7 @@ from golem.runtime.threads import THREAD_VARIABLES
 from golem_experiments import Grid, Options, load, run
 from golem_experiments.analysis.outputs import publish, republish
 from golem_experiments.analysis.tables import read_csv, read_store, restore_store
-from golem_experiments.engine.child import Batch, Child
-from golem_experiments.engine.executors import Local
+from golem_experiments.engine.executors import Batch, Children
 from golem_experiments.engine.store import Store
 
 HERE = Path(__file__).parents[1]
@@ -45,7 +44,7 @@ def timeless(table):
 def test_every_ending_is_a_row_and_a_time_limit_stops_for_good(tmp_path):
     seen = []
     began = time.monotonic()
-    summary = run(load(TOY), Grid(tiny=True), tmp_path, Options(Local(2), time_limit=1.0), seen.append)
+    summary = run(load(TOY), Grid(tiny=True), tmp_path, Options(workers=2, time_limit=1.0), seen.append)
     assert time.monotonic() - began < 30
     rows = {row["method"]: row for row in read_store(tmp_path)}
     assert rows["square"]["status"] == rows["talk"]["status"] == "done"
@@ -65,18 +64,40 @@ def test_every_ending_is_a_row_and_a_time_limit_stops_for_good(tmp_path):
     assert [step.ended for step in seen] == list(range(8))
     assert [step.latest for step in seen].count("") == 1  # the first: nothing has ended yet
     assert seen[-1].seconds_left == 0
-    again = run(load(TOY), Grid(tiny=True), tmp_path, Options(Local(1)))
+    again = run(load(TOY), Grid(tiny=True), tmp_path, Options(workers=1))
     assert (again.found, again.ran) == (7, 0)
 
 
 def test_a_stopped_task_leaves_no_process_behind():
-    child = Child(1)
-    task = next(task for task in load(TOY).tasks(Grid(tiny=True)) if task.method == "hang")
-    child.run(Batch({"a": next(t for t in load(TOY).tasks(Grid(tiny=True)) if t.method == "square")}))
-    pid = child._process._child.process.pid
-    assert child.run(Batch({"b": task}, time_limit=0.3))[0]["status"] == "timeout"
-    with pytest.raises(ProcessLookupError):
-        os.kill(pid, 0)
+    tasks = {task.method: task for task in load(TOY).tasks(Grid(tiny=True))}
+    with contextlib.closing(Children(1)) as children:
+        children.run(Batch({"a": tasks["square"]}))
+        pid = children._all[0]._child.process.pid
+        assert children.run(Batch({"b": tasks["hang"]}, time_limit=0.3))[0]["status"] == "timeout"
+        with pytest.raises(ProcessLookupError):
+            os.kill(pid, 0)
+        assert len(children._all) == 1  # it served both batches
+
+
+def test_closed_children_do_not_start_again():
+    children = Children(1)
+    tasks = {task.method: task for task in load(TOY).tasks(Grid(tiny=True))}
+    ended = []
+
+    def hang():
+        with pytest.raises(RuntimeError, match="closed"):
+            children.run(Batch({"a": tasks["hang"]}))
+        ended.append(True)
+
+    thread = threading.Thread(target=hang)
+    thread.start()
+    while not children._all:
+        time.sleep(0.01)
+    children.close()
+    thread.join(timeout=30)
+    assert ended == [True]
+    with pytest.raises(RuntimeError, match="closed"):
+        children.run(Batch({"a": tasks["square"]}))
 
 
 @pytest.mark.parametrize(
@@ -88,40 +109,40 @@ def test_threads_of_a_process_are_bounded_by_its_share_and_by_the_user(variables
         monkeypatch.delenv(name, raising=False)
     for name, value in variables.items():
         monkeypatch.setenv(name, value)
-    run(load(TOY), Grid(tiny=True, methods=("square", "crash")), tmp_path, Options(Local(workers=1, threads=3)))
+    run(load(TOY), Grid(tiny=True, methods=("square", "crash")), tmp_path, Options(workers=1, threads=3))
     assert [row["hardware"].rpartition(" ")[2] for row in read_store(tmp_path)] == [str(threads)] * 2
 
 
 def test_failures_are_run_again_when_asked(tmp_path):
     grid = Grid(tiny=True, methods=("square", "fail"))
-    run(load(TOY), grid, tmp_path, Options(Local(1)))
-    summary = run(load(TOY), grid, tmp_path, Options(Local(1), retry=True))
+    run(load(TOY), grid, tmp_path, Options(workers=1))
+    summary = run(load(TOY), grid, tmp_path, Options(workers=1, retry=True))
     assert (summary.found, summary.ran, summary.failed) == (1, 1, 1)
     assert len(read_store(tmp_path)) == 2
     assert len(list((tmp_path / "retried").iterdir())) == 1
 
 
 def test_a_narrowed_retry_leaves_other_failures_where_they_are(tmp_path):
-    run(load(TOY), Grid(tiny=True, methods=("square", "fail", "nan")), tmp_path, Options(Local(1)))
-    summary = run(load(TOY), Grid(tiny=True, methods=("nan",)), tmp_path, Options(Local(1), retry=True))
+    run(load(TOY), Grid(tiny=True, methods=("square", "fail", "nan")), tmp_path, Options(workers=1))
+    summary = run(load(TOY), Grid(tiny=True, methods=("nan",)), tmp_path, Options(workers=1, retry=True))
     assert (summary.total, summary.found, summary.ran) == (1, 0, 1)
     assert [json.loads(path.read_text())["method"] for path in (tmp_path / "retried").iterdir()] == ["nan"]
     assert {row["method"] for row in Store(tmp_path).read()} == {"square", "fail", "nan"}
 
 
 def test_the_summary_tells_failures_of_earlier_runs_from_new_ones(tmp_path):
-    run(load(TOY), Grid(tiny=True, methods=("square", "fail")), tmp_path, Options(Local(1)))
-    summary = run(load(TOY), Grid(tiny=True, methods=("square", "fail", "nan")), tmp_path, Options(Local(1)))
+    run(load(TOY), Grid(tiny=True, methods=("square", "fail")), tmp_path, Options(workers=1))
+    summary = run(load(TOY), Grid(tiny=True, methods=("square", "fail", "nan")), tmp_path, Options(workers=1))
     assert (summary.found, summary.found_failed, summary.ran, summary.failed) == (2, 1, 1, 1)
 
 
 def test_a_device_that_cannot_be_used_is_told_before_any_task_and_leaves_no_row(tmp_path):
     grid = Grid(tiny=True, methods=("square", "slow"))
     with pytest.raises(ValueError, match="Unknown device 'nonsense'"):
-        run(load(TOY), grid, tmp_path, Options(Local(1), device="nonsense"))
+        run(load(TOY), grid, tmp_path, Options(workers=1, device="nonsense"))
     assert not Store(tmp_path).keys()
-    with contextlib.closing(Child(1)) as child, pytest.raises(ValueError, match="Unknown device 'nonsense'"):
-        child.run(Batch({"a": load(TOY).tasks(grid)[0]}, None, "nonsense"))  # as a worker of a cluster does
+    with contextlib.closing(Children(1)) as children, pytest.raises(ValueError, match="Unknown device 'nonsense'"):
+        children.run(Batch({"a": load(TOY).tasks(grid)[0]}, None, "nonsense"))  # as a worker of a cluster does
 
 
 def test_sizes_are_refused_where_there_are_none(tmp_path):
@@ -132,14 +153,14 @@ def test_sizes_are_refused_where_there_are_none(tmp_path):
 
 def test_tasks_of_one_shape_are_solved_together_and_a_bad_one_harms_no_other(tmp_path):
     grid = Grid(methods=("square", "slow", "fail"), seeds=3, sizes=(2,))
-    run(load(TOY), grid, tmp_path, Options(Local(1), batch=3))
+    run(load(TOY), grid, tmp_path, Options(workers=1, batch=3))
     table = read_store(tmp_path)
     by_method = {name: [row for row in table if row["method"] == name] for name in ("square", "slow", "fail")}
     # Seeds come first, so that the first three of square and fail are two of one and one of the other.
     assert all(row["answer"] == 4 + row["seed"] for name in ("square", "slow") for row in by_method[name])
     assert all(row["reason"] == "no answer for d = 2" for row in by_method["fail"])
     alone = tmp_path / "squares"
-    run(load(TOY), Grid(methods=("square",), seeds=3, sizes=(2,)), alone, Options(Local(1), batch=3))
+    run(load(TOY), Grid(methods=("square",), seeds=3, sizes=(2,)), alone, Options(workers=1, batch=3))
     assert [row["together"] for row in read_store(alone)] == [3, 3, 3]
     assert [(row["batch"], row["device"]) for row in read_store(alone)] == [(3, "cpu")] * 3
     assert {row["batch"] for row in by_method["slow"]} == {1}
@@ -147,13 +168,12 @@ def test_tasks_of_one_shape_are_solved_together_and_a_bad_one_harms_no_other(tmp
 
 DRIVER = """
 import os, sys, pathlib
-from golem.runtime.lazy_modules import skip_slow_imports
+from golem.cli.running import skip_slow_imports
 skip_slow_imports()
 from golem_experiments import Grid, Options, load, run
-from golem_experiments.engine.executors import Local
 grid = Grid(seeds=6, methods=("square", "slow"))
 folder = pathlib.Path(sys.argv[1])
-ran = run(load("toys.toy_experiment"), grid, folder, Options(Local(1))).ran
+ran = run(load("toys.toy_experiment"), grid, folder, Options(workers=1)).ran
 (folder / f"{os.getpid()}.ran").write_text(str(ran))
 """
 
@@ -180,7 +200,7 @@ def test_a_sweep_killed_twice_ends_like_one_that_was_not(tmp_path):
         assert before + 4 <= present < 24  # each run got on, and none came to its end
         before = present
     assert start(killed).wait(timeout=60) == 0
-    run(load(TOY), Grid(seeds=6, methods=("square", "slow")), whole, Options(Local(2)))
+    run(load(TOY), Grid(seeds=6, methods=("square", "slow")), whole, Options(workers=2))
     for folder in (killed, whole):
         publish(load(TOY), folder)
     table = read_csv(killed / "table.csv")
@@ -223,22 +243,22 @@ def test_the_first_row_of_a_task_stays_however_many_come(tmp_path):
 
 def test_a_damaged_row_is_named_with_the_remedy(tmp_path):
     grid = Grid(tiny=True, methods=("square", "talk"))
-    run(load(TOY), grid, tmp_path, Options(Local(1)))
+    run(load(TOY), grid, tmp_path, Options(workers=1))
     path = next((tmp_path / "rows").iterdir())
     for text in ("", '{"key": "01', "[]", "{}"):
         path.write_text(text)
         with pytest.raises(ValueError, match=rf"{path.name} is damaged\. Delete it"):
-            run(load(TOY), grid, tmp_path, Options(Local(1)))
+            run(load(TOY), grid, tmp_path, Options(workers=1))
     path.unlink()
-    assert run(load(TOY), grid, tmp_path, Options(Local(1))).ran == 1
+    assert run(load(TOY), grid, tmp_path, Options(workers=1)).ran == 1
 
 
 def test_rows_that_do_not_belong_together_are_refused(tmp_path):
-    run(load(TOY), Grid(tiny=True, methods=("square",)), tmp_path, Options(Local(1)))
+    run(load(TOY), Grid(tiny=True, methods=("square",)), tmp_path, Options(workers=1))
     with pytest.raises(ValueError, match=r"contains a tiny run of 'toys\.toy_experiment', but this is a full run"):
-        run(load(TOY), Grid(methods=("square",)), tmp_path, Options(Local(1)))
+        run(load(TOY), Grid(methods=("square",)), tmp_path, Options(workers=1))
     with pytest.raises(ValueError, match=r"no method 'cube'\. The methods are 'square', 'slow'"):
-        run(load(TOY), Grid(methods=("cube",)), tmp_path, Options(Local(1)))
+        run(load(TOY), Grid(methods=("cube",)), tmp_path, Options(workers=1))
     with pytest.raises(ValueError, match=r"no experiment 'identifable'\. Did you mean 'identifiable'"):
         load("identifable")
     with pytest.raises(ValueError, match=r"no experiment 'SACHS'\. Did you mean 'sachs'\?$"):
@@ -249,7 +269,7 @@ def test_rows_that_do_not_belong_together_are_refused(tmp_path):
 
 def test_figure_and_verdict_are_remade_from_the_table_alone(tmp_path):
     experiment = load(TOY)
-    run(experiment, Grid(quick=True, methods=("square", "fail")), tmp_path, Options(Local(1)))
+    run(experiment, Grid(quick=True, methods=("square", "fail")), tmp_path, Options(workers=1))
     published = publish(experiment, tmp_path, command="golem experiment toys.toy_experiment")
     table = (tmp_path / "table.csv").read_text()
     names = ("figure.png", "figure.svg", "verdict.md")
@@ -272,7 +292,7 @@ def test_figure_and_verdict_are_remade_from_the_table_alone(tmp_path):
 
 def test_the_table_is_remade_from_the_rows_of_a_run_that_was_killed(tmp_path):
     experiment = load(TOY)
-    run(experiment, Grid(quick=True, methods=("square",)), tmp_path, Options(Local(1)))
+    run(experiment, Grid(quick=True, methods=("square",)), tmp_path, Options(workers=1))
     assert not (tmp_path / "table.csv").exists()
     assert republish(experiment, tmp_path).files[0] == "table.csv"
     assert read_csv(tmp_path / "table.csv") == read_store(tmp_path, experiment.tasks(Grid()))
@@ -280,7 +300,7 @@ def test_the_table_is_remade_from_the_rows_of_a_run_that_was_killed(tmp_path):
 
 def test_a_table_remade_from_new_rows_keeps_those_that_only_the_table_has(tmp_path):
     experiment = load(TOY)
-    run(experiment, Grid(quick=True, methods=("square",)), tmp_path, Options(Local(1)))
+    run(experiment, Grid(quick=True, methods=("square",)), tmp_path, Options(workers=1))
     publish(experiment, tmp_path)
     before = read_csv(tmp_path / "table.csv")
     lost = next((tmp_path / "rows").iterdir())
@@ -290,7 +310,7 @@ def test_a_table_remade_from_new_rows_keeps_those_that_only_the_table_has(tmp_pa
 
 
 def test_a_row_is_whole_json_and_the_table_has_its_key(tmp_path):
-    run(load(TOY), Grid(tiny=True, methods=("square",)), tmp_path, Options(Local(1)))
+    run(load(TOY), Grid(tiny=True, methods=("square",)), tmp_path, Options(workers=1))
     (path,) = (tmp_path / "rows").iterdir()
     row = json.loads(path.read_text())
     assert path.stem == row["key"] == read_store(tmp_path)[0]["key"]
@@ -330,7 +350,7 @@ def test_a_recipe_longer_than_the_time_limit_continues_at_the_next_call(tmp_path
 def _calls_until_done(experiment, grid, folder, limit):
     """Run an experiment until all tasks have ended; return how many calls reached the time limit."""
     for calls in range(30):
-        summary = run(experiment, grid, folder, Options(Local(1), time_limit=limit, batch=2))
+        summary = run(experiment, grid, folder, Options(workers=1, time_limit=limit, batch=2))
         if not summary.resumable:
             return calls
         stopped = [row for row in read_store(folder) if row["status"] == "timeout"]

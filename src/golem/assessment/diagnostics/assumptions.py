@@ -11,7 +11,7 @@ from golem.assessment.diagnostics.finding import Finding
 from golem.assessment.p_values import holm
 from golem.directions.independence import dependence
 from golem.runtime.messages import quoted, shortened
-from golem.runtime.option_words import as_categories
+from golem.runtime.problems import Declare, Text
 from golem.runtime.types import BoolMatrix, Matrix, Vector
 from golem.score.score_settings import possible_codes
 
@@ -115,11 +115,12 @@ def find_linearity(edges: Sequence[EdgeAssumptions], names: tuple[str, ...], X: 
     if not bad:
         return _fine("linearity", edges, "No edge has a visible curve.")
     texts = [f"{_text(edge, names)} ({edge.curvature:.0%})" for edge in bad]
-    remedy = "Transform these columns, e.g. by logarithms or square roots, if they are not transformed already."
+    transform = "ransform these columns, e.g. by logarithms or square roots, if they are not transformed already."
+    remedy = f"T{transform}"
     sources = sorted({edge.source for edge in bad})
     if codes := possible_codes(X[:, sources], [names[i] for i in sources]):
         are = "is a code" if len(codes) == 1 else "are codes"
-        remedy = f"If {quoted(codes)} {are} of categories, use {as_categories(codes)}. Otherwise t{remedy[1:]}"
+        remedy = Text(f"If {quoted(codes)} {are} of categories, use ", Declare(codes), f". Otherwise t{transform}")
     return Finding(
         "linearity",
         "warning" if bad[0].curvature > _CURVED[1] else "note",

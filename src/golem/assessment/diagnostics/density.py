@@ -9,6 +9,7 @@ import numpy as np
 from golem.assessment.diagnostics.finding import Finding
 from golem.estimator.settings import is_counted
 from golem.runtime.messages import counted, shortened
+from golem.runtime.problems import Bare, Set, Text
 from golem.score.sparsity import L0
 
 if TYPE_CHECKING:
@@ -22,11 +23,11 @@ _LARGE_SHARE = 0.3
 _FEW_ROWS_PER_PARENT = 50
 # A number so many times the penalty of "mbic" is more likely in another unit than meant.
 _HUGE_PENALTY = 10.0
-_OF_NUMBERS = (
-    "Look for a sparser graph: select='stability' chooses a higher penalty per edge if the edges differ between halves "
-    "of the rows."
+_OF_NUMBERS = Text.of(
+    "Look for a sparser graph: {select='stability'} chooses a higher penalty per edge if the edges "
+    "differ between halves of the rows."
 )
-_WITH_CATEGORIES = "Look for a sparser graph with a higher penalty per edge (lambda_sparsity=...)."
+_WITH_CATEGORIES = Text("Look for a sparser graph with a higher penalty per edge (", Set("lambda_sparsity"), ").")
 
 
 def find_density(model: Golem) -> Finding:
@@ -55,13 +56,15 @@ def _huge_penalty(model: Golem, n: int, d: int) -> Finding | None:
     given, usual = model.edge_penalty_.criterion, float(L0().penalties(n, max(d, 2))[1])
     if isinstance(given, str) or not is_counted(model) or 2 * n * given < _HUGE_PENALTY * usual:
         return None
-    return Finding(
-        "density",
-        "note",
-        f"The graph has no edges. For {n} rows, lambda_sparsity={given:g} is a penalty of {2 * n * given:.6g} per edge "
-        f"in units of the deviance (2 n lambda). That of mbic, the default, is {usual:.3g}.",
-        f"For a penalty of {given:g} per edge, use lambda_sparsity={given / (2 * n):.3g} ({given:g} / 2n).",
+    used, meant = (Set("lambda_sparsity", Bare(number)) for number in (f"{given:g}", f"{given / (2 * n):.3g}"))
+    sentence = Text(
+        f"The graph has no edges. For {n} rows, ",
+        used,
+        f" is a penalty of {2 * n * given:.6g} per edge in units of the deviance (2 n lambda). That of mbic, the "
+        f"default, is {usual:.3g}.",
     )
+    remedy = Text(f"For a penalty of {given:g} per edge, use ", meant, f" ({given:g} / 2n).")
+    return Finding("density", "note", sentence, remedy)
 
 
 def find_outside_intervals(model: Golem, bootstrap: Bootstrap) -> Finding:

@@ -14,9 +14,9 @@ from golem.data.moments import Moments
 from golem.data.variables import Coding
 from golem.graphs.edges import Edges
 from golem.runtime.messages import counted, quoted, shortened
-from golem.runtime.option_words import dropping
+from golem.runtime.problems import Drop, Text
 from golem.runtime.types import Matrix, Vector
-from golem.score.block_regression import regress_block
+from golem.score.table_regression import regress_block
 
 # A variable is determined by others if they leave less than this share of its variance in some direction.
 _DETERMINED = 1e-6
@@ -34,7 +34,6 @@ def find_determined(moments: Moments, graph: Edges, rows: NDArray[np.generic] | 
     of ages.
     """
     name, coding = "determined", moments.coding
-    assert coding is not None
     if moments.n <= moments.d + 1:
         return Finding(name, "ok", "With so few rows every column is determined by others.")
     alone, in_part = _by_regression(moments, coding)
@@ -57,7 +56,7 @@ def find_determined(moments: Moments, graph: Edges, rows: NDArray[np.generic] | 
         "variables may be attached to the wrong one of them."
     )
     parts, remedies = zip(*found, strict=True)
-    return Finding(name, "warning", " ".join([*parts, sentence]), " ".join(remedies))
+    return Finding(name, "warning", " ".join([*parts, sentence]), Text.of_sentences(remedies))
 
 
 def _whole_words(
@@ -74,7 +73,7 @@ def _whole_words(
     are = "is" if len(whole) == 1 else "are"
     return (
         f"{counted(len(whole), 'variable')} {are} determined by others: {shortened(listed, 4)}.",
-        f"Drop columns so that none follows from others, e.g. {dropping(drop)}.",
+        Text("Drop columns so that none follows from others, e.g. ", Drop(drop), "."),
     )
 
 
@@ -83,8 +82,11 @@ def _range_words(coding: Coding, ranges: dict[int, tuple[int, ...]]) -> tuple[st
     listed = [f"{coding.names[j]!r} by {coding.names[i]!r}" for j, (i,) in ranges.items()]
     return (
         f"In this table, numbers determine categories whose levels are separate ranges: {shortened(listed, 4)}.",
-        f"Drop categories that were cut from a number, e.g. {dropping([coding.names[j] for j in ranges][:4])}. Keep "
-        "those that were observed on their own, such as a treatment with a large effect on the number.",
+        Text.of(
+            "Drop categories that were cut from a number, e.g. {drop}. Keep those that were observed on their own, "
+            "such as a treatment with a large effect on the number.",
+            drop=Drop([coding.names[j] for j in ranges][:4]),
+        ),
     )
 
 

@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from golem.assessment.diagnostics.finding import Finding
+from golem.assessment.diagnostics.finding import USE_FREE_VARIANCES, Finding
 from golem.directions.equivalence_class import open_edges
 from golem.graphs.edges import Edges
 from golem.runtime.messages import counted, shortened
+from golem.runtime.problems import Text
 from golem.score.likelihood import GaussianNV
 
 if TYPE_CHECKING:
@@ -64,7 +65,7 @@ def find_conflicts(model: Golem) -> Finding:
         "warning",
         f"The noise variances support {shortened(examples, 2)}, but the noise shapes support the opposite. "
         f"{'Neither is claimed' if count == 1 else f'In these {count} conflicts neither is claimed'}.",
-        "The noise variances depend on the units. If the columns have different units, use noise='nv'.",
+        Text("The noise variances depend on the units. ", USE_FREE_VARIANCES),
     )
 
 
@@ -97,6 +98,6 @@ def find_noise_choice(model: Golem) -> Finding:
             f"If the noise variances were {variances}, which is {likely} (the penalized deviance is {behind:.1f} "
             f"higher; {_CLOSE:.0f} would be very strong evidence against it), "
             f"{names[i]!r} -> {names[j]!r} would be {fate}{others}.",
-            "Compare with noise='ev' and noise='nv', and rely on the arrows that all fits share.",
+            Text.of("Compare with {noise='ev'} and {noise='nv'}, and rely on the arrows that all fits share."),
         )
     return Finding(name, "ok", "No arrow would change with another noise model that the data do not exclude.")

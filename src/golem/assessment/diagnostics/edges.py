@@ -9,10 +9,11 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from golem.directions.by_variance import rises_of_deviance
-from golem.directions.members import components
+from golem.directions.equivalence_class import components
 from golem.gradient.certificate import Certificate, certify_objective
 from golem.graphs.dag import is_dag
-from golem.model.interventions import number_of
+from golem.model.linear_equations import number_of
+from golem.runtime.problems import ProblemError
 from golem.runtime.types import Matrix, Vector
 from golem.score.likelihood import GaussianEV
 from golem.score.objective import PAPER_PENALTIES, Objective
@@ -137,7 +138,9 @@ def certify(model: Golem, tolerance: float = 1e-6) -> Certificate:
     """
     check_is_fitted(model, "moments_")
     if model.noise != "ev":
-        raise ValueError(f"A certificate needs a model of numbers with noise='ev'; got noise={model.noise!r}.")
+        raise ProblemError.of(
+            "A certificate needs a model of numbers with {noise='ev'}; got {noise=}.", noise=model.noise
+        )
     allowed, required = model.knowledge_.allowed, model.knowledge_.required
     l1, dag = PAPER_PENALTIES["ev"]
     S = model.moments_.covariance

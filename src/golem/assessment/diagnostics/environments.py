@@ -19,12 +19,13 @@ from golem.assessment.diagnostics.finding import Finding
 from golem.assessment.p_values import holm, p_text
 from golem.directions.experiments import Hardness, Shift
 from golem.runtime.messages import counted, shortened
+from golem.runtime.problems import Set, Text
 from golem.runtime.types import Indices, Matrix, Vector
 
 if TYPE_CHECKING:
     from golem.data.moments import Moments
     from golem.data.table import Table
-    from golem.directions.experiment_checks import ExperimentChecks
+    from golem.directions.experiments import ExperimentChecks
     from golem.estimator.golem import Golem
 
 # An effect that should not be there must be clear; one that should be there may be weak.
@@ -198,7 +199,7 @@ def _find_effects(environments: Table, shifts: Sequence[Shift], uses_means: bool
             "note",
             f"{_only_means(environments, only_mean)} With separate intercepts, a change of the mean gives no evidence "
             "about directions.",
-            "If nothing else differs between the experiments (no batch effects), use intercepts='shared'."
+            Text.of("If nothing else differs between the experiments (no batch effects), use {intercepts='shared'}.")
             if comparable
             else "",
         )
@@ -262,7 +263,7 @@ def _find_dependent_targets(environments: Table, hardness: Hardness | None) -> F
         f"{'depends' if len(wrong) == 1 else 'depend'} on them, although the interventions are said to be hard: "
         f"{shortened(examples, _MOST_EXAMPLES)}. So interventions decide no direction"
         f"{'' if hardness.is_refuted else ' of their edges'}.",
-        "Use intervention='soft'.",
+        Text("Use ", Set("intervention", "soft"), "."),
     )
 
 

@@ -7,20 +7,22 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from golem.runtime.dialects import dialect_of
 from golem.runtime.html_text import leveled_list, paragraph
-from golem.runtime.option_words import SCATTER_PLOTS, for_library
+from golem.runtime.problems import SCATTER_PLOTS, Set, Text, told
 from golem.runtime.types import BoolMatrix
 
 Level = Literal["ok", "note", "warning"]
+USE_FREE_VARIANCES = Text("If the columns have different units, use ", Set("noise", "nv"), ".")
 # What a report that has scatter plots need not say.
-IF_NO_SCATTER_PLOT = f" If there is none, use {SCATTER_PLOTS}."
+IF_NO_SCATTER_PLOT = Text(" If there is none, use ", SCATTER_PLOTS, ".")
 
 
 def look_at(graph: BoolMatrix) -> str:
     """Return which plot to look at where a test is not possible or not enough."""
     if not graph.any():
         return "Look at a histogram of each column."
-    return f"Click an edge in the report to see its scatter plot.{IF_NO_SCATTER_PLOT}"
+    return Text("Click an edge in the report to see its scatter plot.", IF_NO_SCATTER_PLOT)
 
 
 @dataclass(frozen=True)
@@ -81,8 +83,9 @@ class Diagnosis:
 
     @classmethod
     def of(cls, findings: Iterable[Finding], effective_rows: int | None = None, table: Any = None) -> Diagnosis:
-        """Sort findings: warnings, then notes, then what is fine; the remedies are for the library of the table."""
-        findings = [dataclasses.replace(one, remedy=for_library(one.remedy, table)) for one in findings]
+        """Sort findings: warnings, then notes, then what is fine; the remedies are for the library of a table."""
+        if table is not None:
+            findings = [dataclasses.replace(one, remedy=told(one.remedy, dialect_of(table))) for one in findings]
         in_order = sorted(findings, key=lambda finding: ("warning", "note", "ok").index(finding.level))
         return cls(in_order, effective_rows)
 
@@ -99,7 +102,8 @@ class Diagnosis:
 
     def records(self) -> list[dict[str, str]]:
         """Return the findings as JSON holds them."""
-        return [dataclasses.asdict(finding) for finding in self.findings]
+        fields = ("name", "level", "finding", "remedy")
+        return [{field: str(getattr(finding, field)) for field in fields} for finding in self.findings]
 
     def _repr_html_(self) -> str:
         """Show warnings and notes as a list in notebooks."""

@@ -12,6 +12,7 @@ from golem.assessment.p_values import holm
 from golem.data.moments import Moments
 from golem.directions.normality import normality_test, standardized_moments
 from golem.runtime.messages import quoted
+from golem.runtime.problems import Text
 from golem.runtime.types import BoolMatrix, Matrix, Vector
 from golem.score.likelihood import GaussianEV, GaussianTied
 from golem.score.regression import regressions
@@ -112,7 +113,7 @@ def find_equal_variances(model: Golem, residuals: Matrix | None) -> Finding:
         name,
         "warning" if test.factor >= _LARGE_FACTOR else "note",
         f"The directions depend on equal noise variances, but the variances differ ({numbers}).",
-        "Use noise='auto' or noise='nv'.",
+        Text.of("Use {noise='auto'} or {noise='nv'}."),
     )
 
 
@@ -159,7 +160,7 @@ def find_normality(model: Golem, residuals: Matrix, rows: Matrix, independent: b
         "note",
         f"The residuals of {len(bad)} of {len(names)} variables are not normal (most of all {names[worst]!r}: skewness "
         f"{skewness[worst]:.1f}, excess kurtosis {kurtosis[worst]:.1f}).",
-        " ".join([*logs, *(_use_of_shapes(model) if independent else [])]) or look_at(model.adjacency_),
+        Text.of_sentences([*logs, *(_use_of_shapes(model) if independent else [])]) or look_at(model.adjacency_),
     )
 
 
@@ -167,8 +168,9 @@ def _use_of_shapes(model: Golem) -> list[str]:
     """Return how to use noise that is not normal for directions; nothing if it was tried and gave none."""
     if model.graph_.shape_note and not model.by_shape_.any():
         return []
-    how = "" if model.settings.uses_shape else ": use shape='auto'" if model.shape == "off" else ": use noise='nv'"
-    return [f"The shape of such noise can decide directions{how}."]
+    use = Text.of(": use {shape='auto'}" if model.shape == "off" else ": use {noise='nv'}")
+    how = "" if model.settings.uses_shape else use
+    return [Text("The shape of such noise can decide directions", how, ".")]
 
 
 def _is_log_normal(column: Vector) -> bool:

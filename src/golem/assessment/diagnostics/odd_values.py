@@ -11,7 +11,7 @@ import numpy as np
 from golem.assessment.diagnostics.finding import Finding
 from golem.data.coded_tables import CodedTable, drop_for_em
 from golem.runtime.messages import quoted, shortened
-from golem.runtime.option_words import as_missing, dropping
+from golem.runtime.problems import Drop, MarkMissing, Set, Text
 from golem.runtime.types import Matrix, Vector
 
 _FEWEST_OTHERS = 10
@@ -46,13 +46,13 @@ def find_odd_values(names: tuple[str, ...], rows: Matrix, table: CodedTable | No
         remedies.append(_if_missing(codes, table))
     if numbering:
         parts.append(f"equally spaced values in {quoted(numbering, 3)}")
-        remedies.append(f"Drop row numbers: {dropping(numbering)}.")
+        remedies.append(Text("Drop row numbers: ", Drop(numbering), "."))
         remedies.append("If the column is time, the rows are not independent.")
     if not parts:
         codes_and_numbers = "a code for missing values, and no column looks like row numbers"
         return Finding("odd-values", "ok", f"No value far from the others looks like {codes_and_numbers}.")
     sentence = f"Some values may not be measurements: {'; '.join(parts)}."
-    return Finding("odd-values", "warning", sentence, " ".join(remedies))
+    return Finding("odd-values", "warning", sentence, Text.of_sentences(remedies))
 
 
 def find_spikes(names: tuple[str, ...], rows: Matrix, table: CodedTable | None = None) -> Finding:
@@ -89,9 +89,9 @@ def _if_missing(codes: dict[float, dict[str, float]], table: CodedTable | None) 
         drop = drop_for_em(CodedTable(table.coding, rows))
     if drop is None:
         return "If they mark missing values, impute these values first."
-    replaced = as_missing([(name, _written(code)) for name, code in pairs])
-    dropped = f", {dropping(drop)}" if drop else ""
-    return f"If they mark missing values, use {replaced}{dropped} and missing='em'."
+    replaced = MarkMissing([(name, _written(code)) for name, code in pairs])
+    dropped = Text(", ", Drop(drop)) if drop else ""
+    return Text("If they mark missing values, use ", replaced, dropped, " and ", Set("missing", "em"), ".")
 
 
 def _written(value: float) -> str:

@@ -12,7 +12,7 @@ from scipy.special import bdtrc
 from golem.assessment.diagnostics.finding import Finding
 from golem.data.dependence import HARMLESS
 from golem.data.moments import Moments
-from golem.runtime.option_words import one_copy_of
+from golem.runtime.problems import KeepOne, Text
 
 # Rows are taken for copies if this is an accident with a smaller probability.
 _LEVEL = 1e-3
@@ -49,10 +49,10 @@ def find_repetition(
             return Finding("dependent-rows", "ok", sentence), None
         left = n // copies
         why = f"seem to be copies of others, because every combination of values is in a multiple of {copies} rows."
-        remedy = f"Keep one of {copies} copies: {one_copy_of(None if left == len(counts) else copies)}."
+        remedy = Text(f"Keep one of {copies} copies: ", KeepOne(None if left == len(counts) else copies), ".")
     elif has_numbers and _has_copies(numbers[first], int((counts > 1).sum())):
         left, why = len(counts), "are exact copies of others. Rounding does not explain so many."
-        remedy = f"Keep one row of each: {one_copy_of()}."
+        remedy = Text("Keep one row of each: ", KeepOne(), ".")
     else:
         return Finding("dependent-rows", "ok", "The rows are not copies of a smaller table."), None
     effective = round(left / n * moments.n)

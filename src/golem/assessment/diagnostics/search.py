@@ -9,6 +9,7 @@ from golem.assessment.second_search import LARGEST, SecondSearch, links, second_
 from golem.estimator.golem import Golem
 from golem.estimator.settings import is_counted
 from golem.runtime.messages import counted, shortened
+from golem.runtime.problems import Set, Text
 from golem.score.solution import Status
 
 _MANY = 0.2
@@ -46,7 +47,7 @@ def _remedy(model: Golem) -> str:
     """Return what to do about edges that differ; equal variances have no effort, and a thorough one is the longest."""
     if model.effort == "thorough" or model.noise == "ev":
         return "Do not rely on the edges that differ."
-    return "Search longer with effort='thorough', and do not rely on edges that still differ."
+    return Text("Search longer with ", Set("effort", "thorough"), ", and do not rely on edges that still differ.")
 
 
 def _compared(other: SecondSearch) -> str:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from sklearn.base import clone
 
-from golem.assessment.diagnostics.finding import Finding
+from golem.assessment.diagnostics.finding import USE_FREE_VARIANCES, Finding
 from golem.assessment.second_search import fit_quietly
 from golem.estimator.golem import Golem
 from golem.estimator.settings import is_counted
@@ -143,8 +143,7 @@ def find_units(model: Golem, refit: bool | None, largest: int) -> Finding:
     sentence = f"If the columns are standardized, {_kept(found)}.{_sorting(model, decided)}"
     if found.lost == 0:
         return Finding("units", "ok", sentence)
-    remedy = "If the columns have different units, use noise='nv'."
-    return Finding("units", "warning" if found.lost > _MANY_LOST else "note", sentence, remedy)
+    return Finding("units", "warning" if found.lost > _MANY_LOST else "note", sentence, USE_FREE_VARIANCES)
 
 
 def _kept(found: Survival) -> str:

@@ -15,12 +15,10 @@ from numpy.typing import NDArray
 from golem.data.files.markers import MISSING_WORDS, Markers
 from golem.data.files.standard_input import source_name
 from golem.data.missing import add_markers
-from golem.data.table_errors import MissingValuesError, NotNumericError, UnusableColumnsError
-from golem.runtime.option_words import for_files
+from golem.runtime.dialects import FILES
+from golem.runtime.problems import placed
 from golem.runtime.types import Vector
 
-# Errors that keep their type when the name of the file is put before them.
-_KEPT = (MissingValuesError, NotNumericError, UnusableColumnsError)
 _BYTES, _MOST_ROWS, _LARGEST_BLOCK = 1 << 25, 1 << 16, 1 << 27
 
 
@@ -192,12 +190,7 @@ def naming(path: Path) -> Iterator[None]:
         reason = error.strerror or first_line(error)
         raise ValueError(f"{source_name(path)}: The file cannot be read ({reason}).") from None
     except ValueError as error:
-        kind = next((kind for kind in _KEPT if isinstance(error, kind)), ValueError)
-        named = kind(f"{source_name(path)}: {for_files(str(error))}")
-        vars(named).update(vars(error))  # the columns
-        if isinstance(named, NotNumericError):
-            named.sentence = for_files(named.sentence)
-        raise named from None
+        raise placed(error, source_name(path), FILES) from None
 
 
 def first_line(error: Exception) -> str:

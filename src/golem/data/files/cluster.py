@@ -32,6 +32,7 @@ from golem.data.table_input import real_matrix
 from golem.data.variables import Coding, Variable
 from golem.runtime.machine import available_cores
 from golem.runtime.names import column_names
+from golem.runtime.problems import placed
 from golem.runtime.progress import Counter
 from golem.runtime.threads import blas_threads_for
 from golem.runtime.user_warnings import warn_user
@@ -191,4 +192,4 @@ def _part_of_partition(partition: Any, coding: Coding, number: int, missing: Lit
         with blas_threads_for(0):
             return {0: moments_of_columns(columns, coding, missing=missing)}
     except ValueError as error:
-        raise ValueError(f"Partition {number}: {error}") from None
+        raise placed(error, f"Partition {number}") from None

@@ -16,6 +16,7 @@ from golem.data.table_input import parsed
 from golem.runtime.files import DECIMAL_COMMA
 from golem.runtime.messages import counted, quoted, suggestion
 from golem.runtime.names import column_names, positions
+from golem.runtime.problems import Bare, ProblemError, Set
 from golem.runtime.types import Matrix
 
 _SAMPLE_BYTES = 1 << 16
@@ -119,10 +120,16 @@ def _rows_of(lines: list[str], rows: int | None, heading: bool) -> int:
     """Return the number of rows, from the first line or as given; raise a ValueError if it is unknown."""
     stated = int(lines[0]) if lines and _COUNT.fullmatch(lines[0].strip()) else None
     if rows is not None and stated is not None and rows != stated:
-        raise ValueError(f"The file states {stated} rows, but you gave rows={rows}. Remove rows=...")
+        raise ProblemError.of(
+            "The file states {stated} rows, but you gave {rows=}. Remove {rows=...}.",
+            stated=stated,
+            rows=Bare(f"{rows}"),
+        )
     if rows is None and stated is None:
         where = "in the line after /covariance, or " if heading else ""
-        raise ValueError(f"The number of rows behind the covariance is unknown. Give it {where}with rows=N.")
+        raise ProblemError.of(
+            "The number of rows behind the covariance is unknown. Give it {where}with {rows=N}.", where=where
+        )
     return rows if rows is not None else stated or 0
 
 
@@ -139,9 +146,11 @@ def _matrix(lines: list[str]) -> tuple[tuple[str, ...], Matrix]:
         raise ValueError(f"{_NO_MATRIX}: it has no lines of numbers.")
     header = header[1:] if len(header) == d + 1 else header
     if header and len(header) != d:
-        raise ValueError(
-            f"A covariance matrix must be square; found {counted(d, 'row')} and {counted(len(header), 'column')}. If "
-            "these are data, read them as a table, without covariance=True."
+        raise ProblemError(
+            f"A covariance matrix must be square; found {counted(d, 'row')} and "
+            f"{counted(len(header), 'column')}. If these are data, read them as a table, without ",
+            Set("covariance", True),
+            ".",
         )
     names = column_names(header or None, d)
     # In a lower triangle, only the last row is complete.

@@ -12,7 +12,7 @@ from golem.data.files.csv_format import THOUSANDS, THOUSANDS_REMEDY, is_number, 
 from golem.data.files.markers import MISSING_WORDS, USUAL_MARKERS
 from golem.data.table_errors import encode_or_drop, not_numeric
 from golem.runtime.messages import counted, quoted, shortened
-from golem.runtime.option_words import for_files, setting
+from golem.runtime.problems import Drop, ProblemError, Set, Text
 
 if TYPE_CHECKING:
     from golem.data.files.csv_files import CsvFile
@@ -64,9 +64,8 @@ def lines_error(file: CsvFile, block: Block, columns: Sequence[int]) -> ValueErr
     text = cells.text_without_booleans()
     lines = {number for found in text.values() for number, _ in found}
     if file.made_up_names and len(text) == len(columns) > 1 and lines == {1}:
-        return ValueError(
-            f"Line 1 contains text in all {len(columns)} columns and looks like a header. Remove header=False."
-        )
+        what = f"Line 1 contains text in all {len(columns)} columns and looks like a header."
+        return ProblemError.of("{what} Remove {header=False}.", what=what)
     at_least = "" if block.begin == 0 and block.end == file.size else "at least "
     described = {}
     for j, found in sorted(text.items()):
@@ -76,9 +75,10 @@ def lines_error(file: CsvFile, block: Block, columns: Sequence[int]) -> ValueErr
     remedy = _remedy(file, text, among_numbers)
     if gaps := [file.names[j] for j in columns if j in cells.absent and j not in text]:
         # So that the next attempt is the last one.
-        remedy += f" Values of {quoted(gaps, 4)} are missing: also choose missing='drop' or missing='em'."
+        also = "{remedy} Values of {names} are missing: also choose {missing='drop'} or {missing='em'}."
+        remedy = Text.of(also, remedy=remedy, names=quoted(gaps, 4))
     error = not_numeric(described, len(columns), remedy, among_numbers)
-    error.text = {} if among_numbers and len(lines) <= _FEW_LINES else described
+    error.contents = {} if among_numbers and len(lines) <= _FEW_LINES else described
     error.columns = tuple(file.names[j] for j in sorted(cells.text))
     if len(text) == 1 or len(lines) > _FEW_LINES:
         whole = {file.names[j]: text[j] for j in sorted(text) if j in cells.numbers - cells.decimals}
@@ -162,25 +162,25 @@ def _remedy(file: CsvFile, text: dict[int, list[tuple[int, str]]], among_numbers
     markers = sorted(cell for cell in cells if cell.lower() in USUAL_MARKERS)
     is_marked = {j: all(cell in markers for _, cell in found) for j, found in text.items()}
     others = [file.names[j] for j in sorted(text) if not is_marked[j]]
-    remedy = for_files(encode_or_drop(others)) if others else ""
+    remedy = encode_or_drop(others) if others else ""
+    dropped = Set("missing", "drop")
     cell = next(iter(cells))
     # A cell with digits is rather a number with an error in it.
     is_marker = len(cells) == 1 and not markers and len(cell) <= _LONGEST_MARKER and not re.search(r"\d", cell)
     if among_numbers and is_marker and len(lines) > _FEW_LINES:
-        na, columns = setting("na", [cell]), "the column" if len(others) == 1 else "the columns"
-        return (
-            f"If {cell!r} means a missing value, use {na} and missing='drop'. Otherwise encode it as a number, or drop "
-            f"{columns}: {setting('drop', others)}."
-        )
+        otherwise = f". Otherwise encode it as a number, or drop the column{'' if len(others) == 1 else 's'}: "
+        use = f"If {cell!r} means a missing value, use "
+        return Text(use, Set("na", [cell]), " and ", dropped, otherwise, Drop(others), ".")
     if among_numbers and len(lines) <= _FEW_LINES:
         remedy = f"Correct {named_lines}, or remove what is not data, such as units or totals."
         if len(text) == 1 and is_marker:
-            na = f"{setting('na', [cell])} and missing='drop'"
-            remedy = f"Correct or remove {named_lines}. If {cell!r} means a missing value, use {na}."
+            means = f"Correct or remove {named_lines}. If {cell!r} means a missing value, use "
+            remedy = Text(means, Set("na", [cell]), " and ", dropped, ".")
     if markers:
-        na = f"{setting('na', markers)} and missing='drop' or missing='em'"
-        means = f"If {quoted(markers)} {'means' if len(markers) == 1 else 'mean'} a missing value, use {na}."
-        remedy = f"{means} {f'Otherwise: {remedy}' if len(lines) <= _FEW_LINES else remedy}".rstrip()
+        means = f"If {quoted(markers)} {'means' if len(markers) == 1 else 'mean'} a missing value, use "
+        use = Text(means, Set("na", markers), " and ", dropped, " or ", Set("missing", "em"), ".")
+        otherwise = "Otherwise: " if len(lines) <= _FEW_LINES else ""
+        remedy = Text.of_sentences([use, Text(otherwise, remedy)])
     return remedy
 
 

@@ -7,10 +7,10 @@ from dataclasses import replace
 from pathlib import Path
 
 from golem.data.files.standard_input import source_name
-from golem.data.files.table_files import ENDINGS, TableFiles
+from golem.data.files.table_files import BY_COLUMN, ENDINGS, TableFiles
 from golem.data.targets import require_unique
-from golem.data.variables import Coding, Variable
 from golem.runtime.messages import quoted, suggestion
+from golem.runtime.problems import ProblemError, Set
 
 
 def label_of(path: str | Path) -> str:
@@ -38,16 +38,9 @@ def by_column(table: TableFiles, column: str, labels: Sequence[str]) -> TableFil
     for file in table.files:
         if column not in file.names:
             hint = suggestion(column, file.names, "columns")
-            missing = f"There is no column {quoted([column])} (environment=...)."
-            raise ValueError(f"{source_name(file.path)}: {missing} {hint}")
+            missing = f"{source_name(file.path)}: There is no column {quoted([column])} ("
+            raise ProblemError(missing, Set("environment"), f"). {hint}")
     positions = tuple(
         (*places, file.names.index(column)) for file, places in zip(table.files, table.positions, strict=True)
     )
-    variables = (*map(Variable, table.names), Variable(column, "category", tuple(labels)))
-    return replace(
-        table,
-        positions=positions,
-        labels=tuple(labels),
-        environments=(-1,) * len(table.files),
-        coding=Coding(variables),
-    )
+    return replace(table, positions=positions, labels=tuple(labels), environments=(BY_COLUMN,) * len(table.files))

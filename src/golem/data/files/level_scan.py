@@ -7,7 +7,6 @@ on how files are cut into pieces, so neither do the levels.
 
 from __future__ import annotations
 
-import functools
 import threading
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -23,7 +22,6 @@ from golem.data.table_errors import NotNumericError
 from golem.data.unusable import unusable_error
 from golem.data.variables import LEADING_ZEROS, Coding, Variable
 from golem.runtime.machine import available_cores
-from golem.runtime.option_words import setting
 
 Result = TypeVar("Result")
 # The text of a cell, and the name of the number in it, "" if it is missing, None if it is text.
@@ -45,8 +43,7 @@ def reading_categories(table: TableFiles, read: Callable[[TableFiles], Result]) 
         except NotNumericError as error:
             known = table.text or frozenset()
             if known.issuperset(error.columns):
-                declared = functools.partial(setting, "categorical")
-                raise error.among_chosen(table.numeric).or_categories(declared, table.numeric) from None
+                raise error.among_chosen(table.numeric).or_categories(table.numeric) from None
             table = with_types(table, known.union(error.columns))
 
 
@@ -61,7 +58,7 @@ def _names(table: TableFiles, columns: tuple[int, ...], some: Collection[int]) -
 
 def with_types(table: TableFiles, text: Collection[str]) -> TableFiles:
     """Return the table with the types of its columns, given those that have text."""
-    table = replace(table, text=frozenset(text), coding=None)
+    table = replace(table, text=frozenset(text), coding=Coding.numeric(table.names))
     wanted = table.categorical.union(text) - table.numeric
     return _scanned(table, wanted) if wanted else table
 
@@ -148,4 +145,4 @@ def _scanned(table: TableFiles, text: Collection[str]) -> TableFiles:
     with naming(table.files[0].path):
         variables = categories(counts, table.categorical)
     coding = Coding(tuple(variables.get(name, Variable(name)) for name in table.names))
-    return replace(table, coding=None if coding.is_numeric else coding)
+    return replace(table, coding=coding)

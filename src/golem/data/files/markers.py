@@ -16,7 +16,7 @@ from golem.data.table_input import parsed
 from golem.data.variables import number_name
 from golem.runtime.files import DECIMAL_COMMA
 from golem.runtime.messages import quoted, suggestion
-from golem.runtime.option_words import setting
+from golem.runtime.problems import ProblemError, Set
 from golem.runtime.types import Vector
 
 _WORDS = ("", "na", "nan", "n/a", "null", "none", "#n/a")
@@ -98,10 +98,10 @@ class Markers:
         column, equals, _ = lacking[0].partition("=")
         if equals and lacking[0] in self.everywhere:
             hint = suggestion(column, names, "columns")
-            raise ValueError(f"{setting('na', lacking[:1])} cannot be used: There is no column {column!r}. {hint}")
+            raise ProblemError(Set("na", lacking[:1]), f" cannot be used: There is no column {column!r}. {hint}")
         markers = "marker" if len(lacking) == 1 else "markers"
-        remedy = f"Remove the {markers}: {setting('na', lacking)}."
-        raise ValueError(f"No value of the columns used is {quoted(lacking)}. {remedy}")
+        what = f"No value of the columns used is {quoted(lacking)}. Remove the {markers}: "
+        raise ProblemError(what, Set("na", lacking), ".")
 
 
 NO_MARKERS = Markers()

@@ -20,9 +20,10 @@ from golem.data.files.npy_files import MAGIC as NPY_MAGIC
 from golem.data.files.npy_files import NpyFile
 from golem.data.files.parquet_files import MAGIC, ParquetFile
 from golem.data.files.standard_input import source_name
-from golem.data.variables import Coding
+from golem.data.variables import NO_VARIABLES, Coding
 from golem.runtime.messages import counted, quoted, suggestion
 from golem.runtime.names import column_names
+from golem.runtime.problems import ProblemError, Set, Text
 from golem.runtime.user_warnings import warn_user
 
 # Results of `golem fit` and `golem compare`, possibly written into the folder of the data.
@@ -33,6 +34,8 @@ ENDINGS = (".csv", ".tsv", ".txt", ".csv.gz", ".tsv.gz", ".txt.gz", ".parquet", 
 _SAVED_INDEX = re.compile(rf"{SAVED_INDEX}(\.\d+)*|__index_level_\d+__")
 
 Paths = str | Path | Iterable[str | Path]
+# The environments of a file whose rows have labels.
+BY_COLUMN = -1
 TableFile = CsvFile | ParquetFile | NpyFile
 
 
@@ -54,12 +57,12 @@ class TableFiles:
         The columns whose type the user has chosen.
     text : frozenset of str
         Columns in which text was found; None before the files were asked.
-    coding : Coding, optional
-        The variables, if some of them are categories.
+    coding : Coding
+        The variables; numbers, as long as the types are not known.
     labels : tuple of str
         The environments that the rows come from, if there are several.
     environments : tuple of int
-        The number of the environment of each file, or -1 if the last of its `positions` is a column of labels.
+        The number of the environment of each file, or BY_COLUMN if the last of its `positions` is a column of labels.
     targets_source : str
         What messages call the targets: the name of their file.
 
@@ -81,7 +84,7 @@ class TableFiles:
     categorical: frozenset[str] = frozenset()
     numeric: frozenset[str] = frozenset()
     text: frozenset[str] | None = None
-    coding: Coding | None = None
+    coding: Coding = NO_VARIABLES
     labels: tuple[str, ...] = ()
     environments: tuple[int, ...] = ()
     targets_source: str = "targets"
@@ -122,7 +125,7 @@ class TableFiles:
             na=NO_MARKERS,
             categorical=self.categorical.difference(names),
             text=None,
-            coding=None,
+            coding=Coding.numeric([self.names[k] for k in kept]),
         )
 
     @classmethod
@@ -162,7 +165,9 @@ class TableFiles:
                 positions.append(tuple(map({name: j for j, name in enumerate(file.names)}.__getitem__, names)))
                 files.append(file)
         types = column_types(listed(categorical), listed(numeric), names)
-        return cls(tuple(files), names, tuple(positions), Markers.of(na, files[0].names), *types)
+        return cls(
+            tuple(files), names, tuple(positions), Markers.of(na, files[0].names), *types, coding=Coding.numeric(names)
+        )
 
 
 def listed(items: Any) -> list[Any]:
@@ -249,12 +254,12 @@ def _chosen(file: TableFile, columns: Sequence[str] | None, drop: Sequence[str])
         columns = [name for name in file.names if name not in index]
         _warn_of_ignored_columns(file, [] if set(index) <= set(drop) else index)
     if isinstance(file, CsvFile) and (numbers := file.form.doubtful):
-        warn_user(
+        said = (
             f"{source_name(file.path)}: The first line is used as the names of the columns, although it contains the "
-            f"number{'s' * (len(numbers) > 1)} {quoted(numbers)}. If it is a row of data, use "
-            "header=False. Otherwise use header=True to avoid this warning.",
-            DataWarning,
+            f"number{'s' * (len(numbers) > 1)} {quoted(numbers)}."
         )
+        use = "{said} If it is a row of data, use {header=False}. Otherwise use {header=True} to avoid this warning."
+        warn_user(Text.of(use, said=said), DataWarning)
     names = [name for name in columns if name not in drop]
     if not names:
         raise ValueError(f"All columns are dropped: {quoted(file.names)}. Keep at least two.")
@@ -263,18 +268,16 @@ def _chosen(file: TableFile, columns: Sequence[str] | None, drop: Sequence[str])
 
 def _warn_of_ignored_columns(file: TableFile, index: Sequence[str]) -> None:
     """Warn of columns that are ignored although the user did not drop them."""
-    ignored = []
+    ignored: list[str] = []
     if index:
-        ignored.append(
-            f"Column {quoted(index)} looks like a saved row index and is ignored. To keep it, rename it or list it "
-            "among the columns to use (columns=[...])."
-        )
+        what = f"Column {quoted(index)} looks like a saved row index and is ignored. To keep it, rename it or list it "
+        ignored.append(Text(what, "among the columns to use (", Set("columns", [...]), ")."))
     if isinstance(file, CsvFile) and file.form.padding:
         ignored.append(
             f"Ignored {counted(file.form.padding, 'field')} without a name or a value at the end of every line."
         )
     for sentence in ignored:
-        warn_user(f"{source_name(file.path)}: {sentence}", DataWarning)
+        warn_user(Text(f"{source_name(file.path)}: ", sentence), DataWarning)
 
 
 def _saved_index(file: TableFile) -> list[str]:
@@ -288,9 +291,11 @@ def _require_agreement(
     """Raise a ValueError if a file does not have the columns of the first file."""
     if file.made_up_names != first.made_up_names:
         has, lacks = (first, file) if file.made_up_names else (file, first)
-        raise ValueError(
-            f"{source_name(has.path)} seems to have a header line, {source_name(lacks.path)} does not. Say whether the "
-            "files have one: header=True or header=False."
+        raise ProblemError.of(
+            "{with_header} seems to have a header line, {without} does not. Say whether the files have one: "
+            "{header=True} or {header=False}.",
+            with_header=source_name(has.path),
+            without=source_name(lacks.path),
         )
     present, known = set(file.names), {*names, *drop, *_saved_index(file)}
     missing = [name for name in names if name not in present]
@@ -299,7 +304,9 @@ def _require_agreement(
     differences = [f"{_columns(missing)} of {other} {_verb(missing)} not in this file."] if missing else []
     differences += [f"{_columns(new)} {_verb(new)} not in {other}."] if new else []
     if differences:
-        raise ValueError(f"{' '.join(differences)} Use columns=[...] to choose columns that all files have.")
+        raise ProblemError(
+            f"{' '.join(differences)} Use ", Set("columns", [...]), " to choose columns that all files have."
+        )
 
 
 def _columns(names: Sequence[str]) -> str:

@@ -20,7 +20,8 @@ from golem.output.document import Edge
 from golem.output.environment_document import note_on_weights
 from golem.output.layout import causal_order, tiered_layout
 from golem.output.report.command import fit_words
-from golem.runtime.option_words import as_options
+from golem.runtime.dialects import SHELL
+from golem.runtime.problems import told
 from golem.runtime.types import BoolMatrix, Indices, Matrix
 
 # A drawing of a larger graph is illegible: the page opens with the matrix and a neighbourhood instead.
@@ -123,7 +124,7 @@ def _choices(document: GraphDocument) -> list[str]:
     if document.table is None:
         return []
     columns = tuple(ColumnSummary(**asdict(one)) for one in document.table.columns)
-    return [as_options(sentence) for sentence in TableSummary(document.table.rows, columns).choices]
+    return [told(sentence, SHELL) for sentence in TableSummary(document.table.rows, columns).choices]
 
 
 def _unnamed(
