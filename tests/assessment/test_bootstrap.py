@@ -19,7 +19,8 @@ from golem.assessment.bootstrap_result import Replicate, summarize
 from golem.data.resampling import Rows
 from golem.directions.equivalence_class import random_member
 from golem.graphs.dag import is_dag
-from golem.output.document import Supplement, describe, list_edges
+from golem.output.document import Supplement, describe
+from golem.output.edge_list import list_edges
 from golem.score.likelihood import GaussianNV
 from golem.simulate import simulate
 

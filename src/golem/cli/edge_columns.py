@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from golem.assessment.bootstrap_result import Bootstrap
-from golem.output.document import Edge
+from golem.graphs.named_graph import EdgeRow
 
 
 def edge_columns(
-    found: list[Edge], bootstrap: Bootstrap | None
-) -> tuple[tuple[str, ...], Callable[[Edge], tuple[str, ...]]]:
+    found: list[EdgeRow], bootstrap: Bootstrap | None
+) -> tuple[tuple[str, ...], Callable[[EdgeRow], tuple[str, ...]]]:
     """Return the headings of the numbers in the table of edges, and a function that returns the numbers of an edge."""
-    texts: dict[str, Callable[[Edge], str]] = {}
+    texts: dict[str, Callable[[EdgeRow], str]] = {}
     have_weights = any(edge.weight is not None for edge in found)
     have_strengths = any(edge.edge_strength is not None for edge in found)
     # A narrow terminal has no room for all columns; edges.csv has them.

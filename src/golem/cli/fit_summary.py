@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from golem.assessment.diagnostics import Diagnosis
     from golem.estimator.golem import Golem
     from golem.graphs.graph_document import GraphDocument
-    from golem.output.document import Edge, Supplement
+    from golem.graphs.named_graph import EdgeRow
+    from golem.output.document import Supplement
     from golem.workflow import FitResult
 
 # With fewer replicates, even the smallest and the largest value are not bounds of a 95 % interval.
@@ -87,10 +88,10 @@ def print_summary(model: Golem, supplement: Supplement, document: GraphDocument)
     import msgspec
 
     from golem.cli.environments import print_environments
-    from golem.output.document import Edge
-    from golem.output.environment_document import note_on_weights
+    from golem.graphs.named_graph import EdgeRow
+    from golem.output.document import note_on_weights
 
-    found = msgspec.convert(document.edge_table, list[Edge])
+    found = msgspec.convert(document.edge_table, list[EdgeRow])
     out.print(f"{counted(len(found), 'edge')} among {document.d} variables, from {document.rows} rows")
     if document.missing is not None:
         out.print(document.missing["sentence"])
@@ -123,11 +124,11 @@ def print_summary(model: Golem, supplement: Supplement, document: GraphDocument)
     out.print(f"{model.solution_.status.value}{steps} {model.solution_.seconds:.1f} s")
 
 
-def _print_edges(found: list[Edge], bootstrap: Bootstrap | None) -> None:
+def _print_edges(found: list[EdgeRow], bootstrap: Bootstrap | None) -> None:
     """Print the table of edges."""
     from golem.cli.edge_columns import edge_columns
     from golem.cli.terminal import width_of
-    from golem.output.document import DIRECTIONS
+    from golem.output.edge_list import DIRECTIONS
 
     words = [DIRECTIONS.get(edge.direction_from or "", "") for edge in found]
     headings, cells = edge_columns(found, bootstrap)

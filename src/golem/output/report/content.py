@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-import dataclasses
 import unicodedata
 from collections.abc import Mapping, Sequence
+from functools import partial
 from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 from msgspec.structs import asdict
 
+from golem.assessment.diagnostics import EdgeScatter
 from golem.data.table_summary import ColumnSummary, TableSummary
 from golem.graphs.edges import Edges
 from golem.graphs.graph_document import GraphDocument
 from golem.graphs.metrics import as_estimate, as_truth
-from golem.graphs.named_graph import NamedGraph
-from golem.output.document import Edge
-from golem.output.environment_document import note_on_weights
+from golem.graphs.named_graph import EDGE_COLUMNS, NamedGraph
+from golem.output.document import note_on_weights
 from golem.output.layout import causal_order, tiered_layout
-from golem.output.report.command import fit_words
+from golem.output.run_record import fit_words
 from golem.runtime.dialects import SHELL
 from golem.runtime.problems import told
 from golem.runtime.types import BoolMatrix, Indices, Matrix
@@ -41,8 +41,6 @@ TERMS = {
     "l1": "sum of absolute weights",
     "h": "cycle measure h (0 for a DAG)",
 }
-# Columns of the edges, besides their ends.
-EDGE_COLUMNS = [field.name for field in dataclasses.fields(Edge)][2:]
 
 
 def model_content(
@@ -259,7 +257,7 @@ def graph_entry(name: str, rows: Sequence[Mapping[str, Any]], names: tuple[str, 
     index = {variable: k for k, variable in enumerate(names)}
     columns = [
         column
-        for column in ("undirected", *EDGE_COLUMNS)
+        for column in ("undirected", *[*EDGE_COLUMNS][2:])
         if any(row.get(column) is not None and row.get(column) is not False for row in rows)
     ]
     packed = [
@@ -278,12 +276,24 @@ def _candidates(document: GraphDocument, edges: Edges) -> list[list[Any]]:
     return [[i, j, rounded(weight)] for i, j, weight in strongest[:most]]
 
 
-def rounded(value: Any) -> Any:
-    """Round every number to six digits; None if it is not finite."""
+def scatter_plots(scatters: Sequence[EdgeScatter]) -> dict[str, Any] | None:
+    """Return lines by edge, values by source and residuals by target, which edges share; None without plots."""
+    if not scatters:
+        return None
+    short = partial(rounded, digits=4)  # more than a plot shows
+    return {
+        "lines": [[one.source, one.target, short(one.slope), short(one.intercept)] for one in scatters],
+        "values": {one.source: short(one.x.tolist()) for one in scatters},
+        "residuals": {one.target: short(one.residuals.tolist()) for one in scatters},
+    }
+
+
+def rounded(value: Any, digits: int = 6) -> Any:
+    """Round every number to some digits; None if it is not finite."""
     if isinstance(value, bool | str | int) or value is None:
         return value
     if isinstance(value, float):
-        return float(f"{value:.6g}") if np.isfinite(value) else None
+        return float(f"{value:.{digits}g}") if np.isfinite(value) else None
     if isinstance(value, Mapping):
-        return {key: rounded(part) for key, part in value.items()}
-    return [rounded(part) for part in value]
+        return {key: rounded(part, digits) for key, part in value.items()}
+    return [rounded(part, digits) for part in value]
