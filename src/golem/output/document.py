@@ -43,7 +43,7 @@ from golem.graphs.graph_document import (
     sparse,
 )
 from golem.graphs.named_graph import EDGE_COLUMNS, STRENGTH
-from golem.output.edge_list import FROM_BOOTSTRAP, confidence, finite, fit_of, list_edges
+from golem.output.edge_list import FROM_BOOTSTRAP, confidence, fit_of, for_json, list_edges
 from golem.output.run_record import plain, settings, versions
 from golem.runtime.files import csv_text, write_text
 from golem.runtime.version import __version__
@@ -176,16 +176,16 @@ def describe(model: Golem, supplement: Supplement | None = None) -> GraphDocumen
         missing=_missing(table.missing, diagnosis),
         status=StatusRecord(name=solution.status.name.lower(), message=solution.status.value),
         interrupted=solution.status is Status.INTERRUPTED,
-        objective=_numbers(solution.terms),
-        bic=None if graph.reversible is None else _optional(score.bic(graph)),
+        objective=for_json(solution.terms),
+        bic=None if graph.reversible is None else for_json(score.bic(graph)),
         cut_edges=solution.cut_edges,
         iterations=solution.iterations,
         seconds=solution.seconds,
-        stationarity=finite(solution.stationarity),
+        stationarity=for_json(solution.stationarity),
         settings=recorded,
         used=used(model),
-        selection=None if selection is None else _selection(selection),
-        graph_scores=_numbers(solution.graph_scores or {}),
+        selection=None if selection is None else SelectionRecord(**for_json(vars(selection))),
+        graph_scores=for_json(solution.graph_scores or {}),
         knowledge=recorded["knowledge"],
         moments_hash=table.fingerprint,
         versions=versions(),
@@ -193,11 +193,11 @@ def describe(model: Golem, supplement: Supplement | None = None) -> GraphDocumen
         table=msgspec.convert(supplement.table, TableRecord | None, from_attributes=True),
         bootstrap=None if bootstrap is None else _bootstrap(bootstrap),
         diagnostics=None if diagnosis is None else [FindingRecord(**row) for row in diagnosis.records()],
-        next_experiment=_next_experiment(model) if sources["none"] else None,
+        next_experiment=_experiments(model) if sources["none"] else None,
         effective_rows=None if diagnosis is None else diagnosis.effective_rows,
         confidence_overstated=diagnosis is not None and diagnosis.effective_rows is not None,
         score=score.name,
-        r2=_listed(1 - graph.residual_variances / score.regression.variances()),
+        r2=for_json(1 - graph.residual_variances / score.regression.variances()),
         raw_weights=None if same else sparse(raw),
         trace=_trace(solution.trace),
         **graph_keys(model, bootstrap),
@@ -211,8 +211,8 @@ def graph_keys(model: Any, bootstrap: Bootstrap | None = None) -> dict[str, Any]
     edges = [dataclasses.asdict(edge) for edge in list_edges(model, bootstrap)]
     found: dict[str, Any] = {"names": [*coding.names], "edge_table": edges}
     if graph.reversible is not None:  # a graph with a cycle has no model
-        found["noise_variances"] = _listed(score.likelihood.noise_variances(graph.residual_variances))
-        found["intercepts"] = _listed(score.regression.intercepts_of(graph, graph.weights))
+        found["noise_variances"] = for_json(score.likelihood.noise_variances(graph.residual_variances))
+        found["intercepts"] = for_json(score.regression.intercepts_of(graph, graph.weights))
     if coding.categories:
         found["variables"] = [VariableRecord(kind=one.kind, levels=[*one.levels]) for one in coding.variables]
         found["coefficients"] = [CoefficientRecord(**one._asdict()) for one in score.coefficients(graph)]
@@ -252,7 +252,7 @@ def note_on_weights(document: GraphDocument) -> str:
     return _SOFT_WEIGHTS if is_soft and any(edge["target"] in changed for edge in document.edge_table) else ""
 
 
-def _next_experiment(model: Golem) -> list[CandidateRecord]:
+def _experiments(model: Golem) -> list[CandidateRecord]:
     """Describe the most useful experiments."""
     ranking = next_experiment(model).ranking[:_MOST_EXPERIMENTS]
     return [CandidateRecord(variable=row.variable, decided=row.decided, least=row.least) for row in ranking]
@@ -283,7 +283,7 @@ def _noise(fit: Fit) -> NoiseRecord | None:
     used, choice = plain(fit.score.noise_model), fit.solution.noise_choice
     if choice is None:
         return NoiseRecord(model=used, reason=fit.score.why_free() or None)
-    scores = _numbers(choice.scores)
+    scores = for_json(choice.scores)
     return NoiseRecord(model=used, kind=choice.kind, tau=choice.tau, scores=scores, reason=choice.reason)
 
 
@@ -295,38 +295,14 @@ def used(model: Golem) -> dict[str, Any]:
     return {
         "lambda_sparsity": paper.lambda_sparsity if model.lambda_sparsity is None else plain(model.lambda_sparsity),
         "lambda_dag": paper.lambda_dag if model.lambda_dag is None else plain(model.lambda_dag),
-        "threshold": finite(model.threshold_),
+        "threshold": for_json(model.threshold_),
         "acyclicity": plain(model.acyclicity or "expm"),
         "cycles": model.cycles or ("gentle" if model.threshold == "lr" else "paper"),
     }
-
-
-def _selection(selection: Selection) -> SelectionRecord:
-    """Describe how the settings were chosen."""
-    rows = [
-        {name: finite(value) if isinstance(value, float) else value for name, value in row.items()}
-        for row in selection.path
-    ]
-    return SelectionRecord(method=selection.method, chosen=selection.chosen, path=rows)
 
 
 def _trace(points: Sequence[TracePoint]) -> list[TraceRecord]:
     """Return the terms of the score during the solve, at evenly spaced points including the last."""
     kept = np.unique(np.linspace(0, len(points) - 1, min(_MOST_POINTS, len(points))).round().astype(int))
     chosen = [points[k] for k in kept]
-    return [TraceRecord(iteration=p.iteration, seconds=p.seconds, terms=_numbers(p.terms)) for p in chosen]
-
-
-def _optional(value: float | None) -> float | None:
-    """Return a number for JSON, if there is one."""
-    return None if value is None else finite(value)
-
-
-def _listed(values: Iterable[float]) -> list[float | None]:
-    """Return numbers for JSON; None for numbers that are not finite."""
-    return [finite(value) for value in values]
-
-
-def _numbers(values: Mapping[Any, Any]) -> dict[str, float | None]:
-    """Return numbers by name; None for numbers that are not finite."""
-    return {str(name): finite(value) for name, value in values.items()}
+    return [TraceRecord(iteration=p.iteration, seconds=p.seconds, terms=for_json(p.terms)) for p in chosen]

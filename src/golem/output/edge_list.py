@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
+import math
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -85,7 +87,7 @@ def list_edges(model: Golem, bootstrap: Bootstrap | None = None) -> list[EdgeRow
     for k in np.lexsort((graph.children, graph.causes, -sizes)).tolist():
         i, j = int(graph.causes[k]), int(graph.children[k])
         source = sources.get((i, j))
-        row = {name: None if values is None else finite(values[k]) for name, values in numbers.items()}
+        row = {name: None if values is None else for_json(values[k]) for name, values in numbers.items()}
         found.append(
             EdgeRow(
                 source=names[i],
@@ -122,9 +124,23 @@ def confidence(bootstrap: Bootstrap, i: int, j: int) -> dict[str, Any]:
         *bootstrap.weight_interval[:, i, j],
         *bootstrap.effect_interval[:, i, j],
     )
-    return dict(zip(FROM_BOOTSTRAP, map(finite, numbers), strict=True))
+    return dict(zip(FROM_BOOTSTRAP, map(for_json, numbers), strict=True))
 
 
-def finite(value: Any) -> float | None:
-    """Return a float for JSON; None if it is not finite."""
-    return float(value) if np.isfinite(value) else None
+def for_json(value: Any, digits: int = 17) -> Any:
+    """Return plain values for JSON: numbers to some digits, all by default, and None for those that are not finite.
+
+    Examples
+    --------
+    >>> for_json({"a": np.array([1 / 3, np.nan]), "b": [True, "x", 12345678]}, digits=3)
+    {'a': [0.333, None], 'b': [True, 'x', 12345678]}
+    """
+    if isinstance(value, np.ndarray | np.generic):
+        value = value.tolist()
+    if isinstance(value, float):
+        return float(f"{value:.{digits}g}") if math.isfinite(value) else None
+    if isinstance(value, str | int) or value is None:
+        return value
+    if isinstance(value, Mapping):
+        return {key: for_json(part, digits) for key, part in value.items()}
+    return [for_json(part, digits) for part in value]
