@@ -254,7 +254,7 @@ def command(options: argparse.Namespace) -> None:
             _, X = draw(d, 1000, options.seed, degree=2.0 if d > 1000 else 4.0)
             np.savetxt(f"{folder}/data.csv", X, delimiter=",", header=",".join(f"x{j}" for j in range(d)), comments="")
             noise = ["--noise", "ev"] if d > 1000 else []
-            arguments = [sys.executable, "-m", "golem.cli", "fit", f"{folder}/data.csv", "-o", f"{folder}/out", *noise]
+            arguments = [sys.executable, "-m", "golem", "fit", f"{folder}/data.csv", "-o", f"{folder}/out", *noise]
             times = []
             for _ in range(1 if d > 100 else 3):
                 began = time.perf_counter()

@@ -27,7 +27,7 @@ from typing import Any
 import numpy as np
 
 from golem import Golem
-from golem.directions.variance_odds import LEAST_LOG_ODDS
+from golem.directions.by_variance import LEAST_LOG_ODDS
 from golem.estimator import direction_evidence
 from golem.runtime.version import __version__
 from golem.simulate import simulate

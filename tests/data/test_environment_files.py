@@ -6,11 +6,10 @@ import pytest
 
 from golem.data.checks import DataWarning
 from golem.data.environment_files import EnvironmentSource, environment_shards, environments_from_file, labelled
-from golem.data.environment_input import read_environments
 from golem.data.files import batches
 from golem.data.files.labelling import label_of
 from golem.data.files.table_files import TableFiles
-from golem.data.inputs import TableEstimator
+from golem.data.table_reading import read_table
 from golem.runtime.progress import ProgressDisplay
 
 TARGETS = {"control": [], "ko 1": ["a"], "7": ["b", "c"]}
@@ -24,7 +23,7 @@ def frame(rng):
 
 @pytest.fixture
 def expected(frame):
-    return read_environments(TableEstimator(), frame, "arm", TARGETS)
+    return read_table(frame, environments="arm", targets=TARGETS)
 
 
 def write(frame, folder, kind):
@@ -128,16 +127,12 @@ def test_missing_values_are_treated_in_each_environment(frame, tmp_path, missing
     with pytest.raises(ValueError, match="Missing values"):
         environments_from_file(path, TARGETS, environment="arm")
     found = environments_from_file(path, TARGETS, environment="arm", missing=missing)
-    reader = TableEstimator()
-    reader.missing = missing
-    assert_same(found, read_environments(reader, frame, "arm", TARGETS))
+    assert_same(found, read_table(frame, environments="arm", targets=TARGETS, missing=missing))
 
 
 def test_categories_are_refused(frame, tmp_path):
     frame["site"] = np.where(frame["a"] > 1e6, "u", "v")
     message = r"'site' \(.*\['site'\]\)?\. Environments cannot be combined with categories yet\."
-    with pytest.raises(ValueError, match=message):
-        read_environments(TableEstimator(), frame, "arm", TARGETS)
     for kind in ("csv", "parquet"):
         with pytest.raises(ValueError, match=message):
             environments_from_file(write(frame, tmp_path, kind), TARGETS, environment="arm")
@@ -163,10 +158,11 @@ def test_a_source_can_be_resampled(frame, expected, tmp_path, by_rows):
     source = EnvironmentSource(table, TARGETS, divided=True, scheduler=None, by_rows=by_rows, shards=25)
     assert_same(source.read("error", ProgressDisplay()), expected)
     assert source.sample.unit == ("rows" if by_rows else "shards")
-    drawn, rows = source.sample.draw_with_rows(np.random.default_rng(0))
+    drawn = source.sample.draw(np.random.default_rng(0))
     assert drawn.named_targets == expected.named_targets
-    sizes = {part.label: part.moments.n for part in expected.parts}
-    assert rows() is None if not by_rows else {label: len(own) for label, own in rows().items()} == sizes
+    rows = [part.read_rows() for part in drawn.parts]
+    sizes = [part.moments.n for part in expected.parts]
+    assert rows == [None] * 3 if not by_rows else [len(own) for own in rows] == sizes
 
 
 @pytest.mark.parametrize("most_numbers", [10**6, 0])
@@ -192,4 +188,5 @@ def test_environments_of_few_shards_are_not_resampled_without_a_word(frame, tmp_
         source = EnvironmentSource(table, TARGETS, divided=True, scheduler=None, by_rows=False, shards=shards)
         source.read("error", ProgressDisplay())
         with outcome:
-            assert source.sample.unit == "shards"
+            source.sample.require_resampling()
+        assert source.sample.unit == "shards"

@@ -18,8 +18,8 @@ from golem.baselines import FGS, SortRegress
 from golem.cli import app
 from golem.cli.export import Format
 from golem.graphs.formats import FORMATS
+from golem.graphs.formats.networkx_formats import from_networkx
 from golem.graphs.named_graph import NamedGraph
-from golem.graphs.networkx_graphs import from_networkx
 from golem.output import save
 from golem.output.document import Supplement
 from golem.output.edge_list import list_edges

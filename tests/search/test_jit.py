@@ -105,7 +105,7 @@ def test_a_fit_without_a_writable_folder_for_the_cache_warns_once(tmp_path):
     np.savetxt(data, simulate(14, 200, random_state=0).data, delimiter=",")
     places = dict.fromkeys(("HOME", "XDG_CACHE_HOME", "NUMBA_CACHE_DIR", "MPLCONFIGDIR"), str(tmp_path / "file"))
     environment = os.environ | places | {"PYTHONPATH": str(tmp_path), "PYTHONDONTWRITEBYTECODE": "1"}
-    command = [sys.executable, "-m", "golem.cli", "fit", str(data), "--noise", "ev", "-o", str(tmp_path / "out")]
+    command = [sys.executable, "-m", "golem", "fit", str(data), "--noise", "ev", "-o", str(tmp_path / "out")]
     ended = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=600, check=False)
     assert ended.returncode == 0, ended.stderr
     assert (tmp_path / "out" / "graph.json").is_file()

@@ -21,9 +21,9 @@ from golem.data.table_input import eager_frame, is_table, rows_and_names
 from golem.data.unusable import unusable_columns, unusable_sentence
 from golem.data.variables import Coding
 from golem.graphs.dag import as_adjacency, cycle_text, find_cycle, member_of_class
+from golem.graphs.formats.networkx_formats import from_networkx
 from golem.graphs.graph_document import GraphDocument
 from golem.graphs.named_graph import NamedGraph
-from golem.graphs.networkx_graphs import from_networkx
 from golem.model.linear_sem import LinearSEM
 from golem.runtime.html_text import MOST_ROWS, html_table, paragraph
 from golem.runtime.messages import counted, quoted, suggestion
@@ -190,7 +190,7 @@ def check(graph: Any, data: Any, *, missing: MissingChoice = "error") -> Consist
     moments = data if isinstance(data, Moments) else _moments(data, names, missing)
     names = moments.names if names is None else names
     _require_columns(given, names, moments.variables)
-    if moments.coding is not None:
+    if not moments.coding.is_numeric:
         moments = _numbers_of(moments, moments.coding, names)
     moments = moments.selected(names)
     with warnings.catch_warnings():

@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING
 from golem.cli.fit_summary import print_findings, print_json, print_saved, print_summary
 from golem.cli.options import Json, OutputFolder, Quiet
 from golem.cli.progress_bars import ProgressBars
-from golem.cli.running import user_errors
+from golem.cli.running import skip_slow_imports, user_errors
 from golem.cli.terminal import out, showing_warnings
 from golem.runtime.files import require_writable
-from golem.runtime.lazy_modules import skip_slow_imports
 
 if TYPE_CHECKING:
     from golem.estimator.golem import Golem

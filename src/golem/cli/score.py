@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from golem.cli import options
+from golem.cli.options import TableOptions, reads_table
 from golem.cli.progress_bars import ProgressBars
 from golem.cli.running import user_errors
-from golem.cli.table_options import TableOptions, reads_table
 from golem.cli.terminal import err, out, showing_warnings
 
 if TYPE_CHECKING:

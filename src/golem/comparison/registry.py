@@ -24,7 +24,7 @@ _MANY_COLUMNS = 100
 
 
 @dataclass(frozen=True)
-class Method:
+class ComparedMethod:
     """How to make an estimator, and how to compile and import its code first, so that this is not timed.
 
     `needs_rows` says that means and covariances are not enough.
@@ -77,26 +77,26 @@ USE_CATEGORIES = ("order", "order-nv", *_BY_CATEGORIES)
 # from soft and hard interventions. order-mixed, order-bdeu and order-discrete-bic are for tables with categories,
 # where order chooses among them. fgs-mbic has the default
 # penalty of the order search, up to 2 log(d / (d - 2)) per edge.
-METHODS: dict[str, Method] = {
-    "golem-ev": Method(lambda: Golem.paper("ev")),
-    "golem-nv": Method(lambda: Golem.paper("nv")),
-    "order-ev": Method(lambda: Golem("ev"), partial(_compile_search, GaussianEV())),
-    "order-nv": Method(lambda: Golem("nv", shape="off"), partial(_compile_search, GaussianNV())),
-    "order": Method(lambda: Golem("auto"), partial(_compile_search, GaussianTied(2))),
-    "order-soft": Method(lambda: Golem("nv", intervention="soft"), _compile_local_search),
-    "order-hard": Method(lambda: Golem("nv", intervention="hard"), _compile_local_search),
+METHODS: dict[str, ComparedMethod] = {
+    "golem-ev": ComparedMethod(lambda: Golem.paper("ev")),
+    "golem-nv": ComparedMethod(lambda: Golem.paper("nv")),
+    "order-ev": ComparedMethod(lambda: Golem("ev"), partial(_compile_search, GaussianEV())),
+    "order-nv": ComparedMethod(lambda: Golem("nv", shape="off"), partial(_compile_search, GaussianNV())),
+    "order": ComparedMethod(lambda: Golem("auto"), partial(_compile_search, GaussianTied(2))),
+    "order-soft": ComparedMethod(lambda: Golem("nv", intervention="soft"), _compile_local_search),
+    "order-hard": ComparedMethod(lambda: Golem("nv", intervention="hard"), _compile_local_search),
     **{
-        f"order-{score}": Method(partial(Golem, score_function=score), _compile_local_search, score in DISCRETE)
+        f"order-{score}": ComparedMethod(partial(Golem, score_function=score), _compile_local_search, score in DISCRETE)
         for score in CATEGORY_SCORES
     },
-    "notears": Method(lambda: Notears()),
-    "notears-l1": Method(lambda: Notears(l1=0.1)),
-    "fgs": Method(lambda: FGS()),
-    "fgs-mbic": Method(lambda: FGS(structure_prior=1.0)),
-    "pc": Method(lambda: PC()),
-    "direct-lingam": Method(lambda: DirectLiNGAM(), _compile_measure, needs_rows=True),
-    "sort-regress-var": Method(lambda: SortRegress("variance"), _import_lasso),
-    "sort-regress-r2": Method(lambda: SortRegress("r2"), _import_lasso),
+    "notears": ComparedMethod(lambda: Notears()),
+    "notears-l1": ComparedMethod(lambda: Notears(l1=0.1)),
+    "fgs": ComparedMethod(lambda: FGS()),
+    "fgs-mbic": ComparedMethod(lambda: FGS(structure_prior=1.0)),
+    "pc": ComparedMethod(lambda: PC()),
+    "direct-lingam": ComparedMethod(lambda: DirectLiNGAM(), _compile_measure, needs_rows=True),
+    "sort-regress-var": ComparedMethod(lambda: SortRegress("variance"), _import_lasso),
+    "sort-regress-r2": ComparedMethod(lambda: SortRegress("r2"), _import_lasso),
 }
 # Methods for one table of numbers.
 OF_NUMBERS = tuple(name for name in METHODS if name not in (*INTERVENTIONAL, *_BY_CATEGORIES))
@@ -139,7 +139,7 @@ class Tables(NamedTuple):
     rows: list[Matrix] | None
 
 
-def learn(
+def learn_with(
     name: str,
     rows: Matrix | None,
     moments: Moments,
@@ -153,7 +153,7 @@ def learn(
     ValueError
         If the method cannot use the data or the knowledge.
     """
-    if moments.coding is not None and name not in USE_CATEGORIES:
+    if not moments.coding.is_numeric and name not in USE_CATEGORIES:
         raise ValueError(
             f"{name} needs numbers, and this table has categories. Use {USE_CATEGORIES[0]} or {_BY_CATEGORIES[0]}."
         )
@@ -167,10 +167,8 @@ def learn(
         return _learn_elsewhere(OTHER_PACKAGES[name], name, rows, knowledge, tables)
     model = METHODS[name].model().set_params(knowledge=knowledge)
     if tables is not None:
-        labels = tables.environments.labels
-        rows_of = None if tables.rows is None else dict(zip(labels, tables.rows, strict=True))
-        model.fit(tables.environments, rows=rows_of)
-    elif moments.coding is None:
+        model.fit(tables.environments)
+    elif moments.coding.is_numeric:
         model.fit(moments if rows is None else named_table(rows, moments.names))
     else:
         model.fit(moments, rows=rows)
@@ -188,7 +186,7 @@ def _directions(model: Any) -> dict[tuple[int, int], str]:
 
 def _require_categories(name: str, moments: Moments, rows: Matrix | None) -> None:
     """Raise a ValueError if a table has no categories, or numbers or gaps that the score of a method cannot use."""
-    if moments.coding is None:
+    if moments.coding.is_numeric:
         raise without_categories(name, "order", possible_codes(rows, moments.names))
     if not moments.coding.is_discrete and name != _BY_CATEGORIES[0]:
         raise with_numbers(name, _BY_CATEGORIES[0], Table.single(moments, rows))

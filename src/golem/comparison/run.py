@@ -6,9 +6,8 @@ import contextlib
 import importlib.metadata
 import math
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -30,17 +29,15 @@ from golem.comparison.registry import (
 from golem.comparison.result import Comparison, Row, Step
 from golem.comparison.tables import labelled_rows, read_tables
 from golem.data.checks import require_learnable
-from golem.data.coded_sample import read_categories
 from golem.data.coded_tables import CodedTable, counts_in_moments
-from golem.data.environment_input import is_interventional
 from golem.data.files.table_files import Paths, listed
-from golem.data.inputs import check_knowledge, read_knowledge, require_shape
+from golem.data.inputs import check_knowledge, numpy_rows, read_knowledge, require_shape
 from golem.data.knowledge import Knowledge, NamedKnowledge
 from golem.data.levels import warn_of_single_rows
 from golem.data.missing import MissingChoice
 from golem.data.moments import Moments
 from golem.data.table import Table
-from golem.data.table_input import rows_and_names
+from golem.data.table_reading import is_interventional, read_table
 from golem.data.table_source import CovarianceSource, Reading, TableSource, open_table
 from golem.graphs import metrics
 from golem.graphs.dag import as_adjacency
@@ -50,6 +47,7 @@ from golem.output.run_record import versions
 from golem.runtime.messages import quoted
 from golem.runtime.problems import Parameter, ProblemError, Set, Text, message_of, names_remedies
 from golem.runtime.progress import ProgressDisplay
+from golem.runtime.threads import in_parallel
 from golem.runtime.types import BoolMatrix, Matrix
 from golem.runtime.version import __version__
 from golem.score.objective import graph_bic, graph_scores
@@ -75,8 +73,9 @@ def compare(
 ) -> Comparison:
     """Run several methods on one table and compare their graphs.
 
-    The methods run one after the other in a child process. If one fails, crashes or exceeds its time limit, its row
-    says so, and the others still run. Ctrl-C ends the comparison and keeps the results so far.
+    The methods run one after the other in a child process; under `joblib.parallel_config` they run where it says, such
+    as on a Dask cluster. If one fails, crashes or exceeds its time limit, its row says so, and the others still run.
+    Ctrl-C ends the comparison and keeps the results so far.
 
     Parameters
     ----------
@@ -103,7 +102,7 @@ def compare(
     time_limit : float, optional
         Time limit per method, in seconds; None for no limit.
     callback : callable, optional
-        Called with a `Step` a few times per second.
+        Called with a `Step` a few times per second, while a method runs in this process or its threads.
 
     Raises
     ------
@@ -131,7 +130,7 @@ def compare(
     rows, moments = (None, tables.environments.moments()) if tables is not None else _read(X, missing)
     variables = moments.variables
     warned: dict[str, tuple[str, ...]] = dict.fromkeys(_data_warnings(moments), ())
-    score = None if moments.coding is None else score_of(Table.single(moments, rows), ScoreSettings())
+    score = None if moments.coding.is_numeric else score_of(Table.single(moments, rows), ScoreSettings())
     left_out: dict[str, tuple[str, ...]] = {}
     if chosen is None:
         chosen_score = None if score is None else score.name
@@ -143,20 +142,22 @@ def compare(
     masks = read_knowledge(knowledge, variables)
     found: list[Row] = []
     estimates: dict[str, Estimate] = {}
-    with MethodProcess(rows, moments, masks, tables) as process:
-        for name, outcome in _outcomes(names, process, time_limit, callback):
-            for warning in outcome.warnings:
-                warned[warning] = (*warned.get(warning, ()), name)
-            row = _row(name, outcome, true_graph)
-            if tables is not None and outcome.estimate is not None:
-                row = _with_class_distance(row, outcome.estimate, true_graph)
-            if outcome.estimate is not None:
-                estimates[name] = outcome.estimate
-                if score is not None:
-                    row = replace(row, score=_cost(score, outcome.estimate))
-                elif tables is None:  # environments have no common covariance
-                    row = _with_scores(row, outcome.estimate, moments)
-            found.append(row)
+    with MethodProcess((rows, moments, masks, tables), names, time_limit, callback) as process:
+        outcomes = _outcomes(process, names)
+    for name in names:
+        outcome = outcomes[name]
+        for warning in outcome.warnings:
+            warned[warning] = (*warned.get(warning, ()), name)
+        row = _row(name, outcome, true_graph)
+        if tables is not None and outcome.estimate is not None:
+            row = _with_class_distance(row, outcome.estimate, true_graph)
+        if outcome.estimate is not None:
+            estimates[name] = outcome.estimate
+            if score is not None:
+                row = replace(row, score=_cost(score, outcome.estimate))
+            elif tables is None:  # environments have no common covariance
+                row = _with_scores(row, outcome.estimate, moments)
+        found.append(row)
     # Knowledge by name keeps its tiers.
     by_name = knowledge if isinstance(knowledge, NamedKnowledge) else masks.by_name(variables)
     settings = {
@@ -226,7 +227,7 @@ def compare_file(
         progress.table(read.summary.text())
         return compare(read.X, methods, environments=read.labels, targets=read.targets, truth=graph, **options)
     moments = source.read(missing, progress)
-    if moments.coding is not None:
+    if not moments.coding.is_numeric:
         warn_of_single_rows(counts_in_moments([moments]))
     if source.summary is not None:
         source.summary.show(progress)
@@ -238,7 +239,7 @@ def _table_of(source: TableSource | CovarianceSource, moments: Moments) -> Any:
     rows, known = source.all_rows(), moments.missing
     if rows is None or (known is not None and known.cells and known.method == "em"):
         return moments
-    if moments.coding is None:
+    if moments.coding.is_numeric:
         return named_table(rows, source.names)
     return CodedTable(moments.coding, np.asarray(rows, dtype=float))  # codes are kept in half the precision
 
@@ -250,7 +251,7 @@ def _suited(
     names, left_out = default_methods(), {}
     if score is not None:
         left_out["they need numbers, and this table has categories"] = [n for n in names if n not in USE_CATEGORIES]
-        usable = CATEGORY_SCORES if moments.coding is not None and moments.coding.is_discrete else CATEGORY_SCORES[:1]
+        usable = CATEGORY_SCORES if moments.coding.is_discrete else CATEGORY_SCORES[:1]
         # `order` stands for the score that it chooses.
         names = ["order", *(f"order-{name}" for name in usable if name != score)]
     if rows is None:
@@ -278,17 +279,10 @@ def packages_not_installed(with_environments: bool = False) -> dict[str, str]:
 
 def _read(X: Any, missing: MissingChoice) -> tuple[Matrix | None, Moments]:
     """Return the rows of a table, complete or coded, if there are any, and the moments."""
-    if (coded := read_categories(X, missing)) is not None:
-        moments, known = coded[0], coded[0].missing
-        # EM leaves rows incomplete, and discrete scores count complete ones.
-        return None if known is not None and known.cells and known.method == "em" else coded[1], moments
-    if isinstance(X, Moments):
-        return None, X
-    rows, columns = rows_and_names(X)
-    moments = Moments.from_rows(rows, columns, missing=missing)
-    if moments.missing is not None and moments.missing.cells:
-        return None if missing == "em" else rows[~np.isnan(rows).any(axis=1)], moments
-    return rows, moments
+    table = read_table(X, missing=missing)
+    # EM leaves rows incomplete, and discrete scores count complete ones.
+    rows = None if table.is_incomplete else table.parts[0].read_rows()
+    return None if rows is None else numpy_rows(rows), table.moments()
 
 
 def _package_versions(methods: Sequence[str]) -> dict[str, str]:
@@ -305,7 +299,7 @@ def _data_warnings(moments: Moments) -> list[str]:
     """Return the warnings about a table; raise a ValueError if no graph can be learned from it."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        if moments.coding is None:
+        if moments.coding.is_numeric:
             require_learnable(moments, uses_scale=False)
     found = [message_of(warning.message) for warning in caught]
     if moments.missing is not None and moments.missing.cells:
@@ -313,30 +307,14 @@ def _data_warnings(moments: Moments) -> list[str]:
     return found
 
 
-def _outcomes(
-    names: Sequence[str], process: MethodProcess, time_limit: float | None, callback: Callable[[Step], None] | None
-) -> Iterator[tuple[str, Outcome]]:
-    """Run the methods that are installed, one after the other, up to Ctrl-C."""
-    interrupted = False
-    for number, name in enumerate(names):
-        tick = None if callback is None else partial(_report, callback, name, number, len(names))
-        outcome = Outcome("not run") if interrupted else _run(name, process, time_limit, tick)
-        interrupted = interrupted or outcome.status == "interrupted"
-        yield name, outcome
-
-
-def _run(name: str, process: MethodProcess, time_limit: float | None, tick: Callable[[float], None] | None) -> Outcome:
-    """Run a method, if it is installed."""
-    if name in OTHER_PACKAGES and not OTHER_PACKAGES[name].is_installed:
-        return Outcome("not installed", OTHER_PACKAGES[name].install)
-    try:
-        return process.run(name, time_limit, tick)
-    except KeyboardInterrupt:
-        return Outcome("interrupted")
-
-
-def _report(callback: Callable[[Step], None], name: str, number: int, total: int, seconds: float) -> None:
-    callback(Step(name, number, total, seconds))
+def _outcomes(process: MethodProcess, names: Sequence[str]) -> dict[str, Outcome]:
+    """Run the methods, one after the other or where `joblib.parallel_config` says, up to Ctrl-C."""
+    found: dict[str, Outcome] = {}
+    with contextlib.suppress(KeyboardInterrupt), contextlib.closing(in_parallel(process.run, names)) as arriving:
+        for name, outcome in arriving:
+            found[name] = outcome
+    left = [name for name in names if name not in found]
+    return found | {name: Outcome("interrupted" if name == left[0] else "not run") for name in left}
 
 
 def _true_graph(truth: Any, names: tuple[str, ...]) -> BoolMatrix:

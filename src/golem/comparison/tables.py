@@ -11,11 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from golem.comparison.registry import Tables, named_table
+from golem.data.checks import require_numbers
 from golem.data.environment_files import environment_shards, labelled, rows_by_label
-from golem.data.environment_input import moments_of_parts, split_data
 from golem.data.files.streaming import KeptRows
 from golem.data.missing import MissingChoice
-from golem.data.table import Table
+from golem.data.table_reading import read_table
 from golem.data.table_source import CovarianceSource, TableSource
 from golem.data.table_summary import TableSummary
 from golem.data.targets import read_targets
@@ -25,16 +25,12 @@ from golem.runtime.problems import ProblemError
 
 def read_tables(X: Any, environments: Any, targets: Mapping[Any, Any] | None, missing: MissingChoice) -> Tables:
     """Return the environments of a table, and the complete rows of each; the arguments are those of `Golem.fit`."""
-    if isinstance(X, Table):
-        return Tables(X, None)
-    parts, _ = split_data(X, environments)
-    found = Table.of(moments_of_parts(parts, missing), targets)
+    found = read_table(X, environments=environments, targets=targets, missing=missing)
+    require_numbers(found.moments())
     # A hard target may be constant in its environment; a soft method then says so itself.
     found.require_learnable("hard")
-    if missing == "em" or not all(isinstance(part, tuple) for part in parts.values()):
-        return Tables(found, None)
-    rows = [np.asarray(parts[label][0], dtype=float) for label in found.labels]
-    return Tables(found, [part[~np.isnan(part).any(axis=1)] for part in rows])
+    rows = [part.rows for part in found.parts if isinstance(part.rows, np.ndarray)]
+    return Tables(found, None if missing == "em" or len(rows) < len(found.parts) else rows)
 
 
 class LabelledRows(NamedTuple):

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from golem.data.environment_input import Targets, naming_environment, refusing_categories
-from golem.data.environment_sample import EnvironmentSample
 from golem.data.files.batches import naming
 from golem.data.files.cluster import read_on_cluster
 from golem.data.files.labelling import by_column, by_file
@@ -17,10 +16,13 @@ from golem.data.files.streaming import KeptRows, Parts, plan, read_here
 from golem.data.files.table_files import Paths, TableFiles
 from golem.data.missing import MissingChoice, add_markers, require_choice
 from golem.data.moments import Moments
-from golem.data.resampling import Sample, Shards, merged, require_shards, rows_of_moments
+from golem.data.resampling import merged
 from golem.data.table import Table, require_rows
-from golem.data.targets import no_rows, resolve_targets, source_of
+from golem.data.table_errors import NotNumericError
+from golem.data.table_reading import Targets
+from golem.data.targets import naming_environment, no_rows, resolve_targets, source_of
 from golem.data.unusable import Unusable, unusable_columns
+from golem.runtime.problems import ProblemError
 from golem.runtime.progress import Counter, ProgressDisplay
 from golem.runtime.types import Matrix
 
@@ -114,8 +116,18 @@ def _require_labels(table: TableFiles, parts: Parts, shards: int) -> None:
     """Raise a ValueError for targets of environments that are not in the column of labels."""
     found = {number // shards for number, part in parts.items() if part.n or (part.missing and part.missing.rows_read)}
     unused = [label for number, label in enumerate(table.labels) if number not in found]
-    if unused and found and table.coding is not None:
-        raise no_rows(unused, f"no row of column {table.coding.names[-1]!r}", table.targets_source)
+    if unused and found:
+        column = table.files[0].names[table.positions[0][-1]]
+        raise no_rows(unused, f"no row of column {column!r}", table.targets_source)
+
+
+@contextlib.contextmanager
+def refusing_categories() -> Iterator[None]:
+    """Say in the error about columns of text that they cannot be categories here."""
+    try:
+        yield
+    except NotNumericError as error:
+        raise ProblemError(error.text, " Environments cannot be combined with categories yet.") from None
 
 
 def rows_by_label(table: TableFiles, keep: KeptRows) -> dict[str, Matrix]:
@@ -207,23 +219,14 @@ class EnvironmentSource:
         return unusable_columns(self.read(missing, progress).moments())
 
     @functools.cached_property
-    def sample(self) -> EnvironmentSample:
-        """Rows of each environment to draw from, or shards of large files."""
+    def sample(self) -> Table:
+        """The environments with their rows to draw from, or shards of large files."""
         assert self._read is not None
-        environments = self._read[1]
-        samples: dict[str, Sample] = {}
+        table = self._read[1]
         if self._keep is None or not self._keeps_all:
-            least = min(self._parts, key=lambda label: len(self._parts[label]))
-            advice = "Shuffle the rows of the files, with the labels in a column, or leave out the bootstrap."
-            require_shards(len(self._parts[least]), f" of environment {least!r}", advice)
-            samples = {label: Shards(tuple(parts)) for label, parts in self._parts.items()}
-        else:
-            rows, moments = (
-                rows_by_label(self._table, self._keep),
-                {part.label: part.moments for part in environments.parts},
-            )
-            samples = {label: rows_of_moments(moments[label], own) for label, own in rows.items()}
-        return EnvironmentSample(environments, tuple(samples[label] for label in environments.labels))
+            return replace(table, parts=tuple(replace(p, shards=tuple(self._parts[p.label])) for p in table.parts))
+        rows = rows_by_label(self._table, self._keep)
+        return replace(table, parts=tuple(replace(part, rows=rows[part.label]) for part in table.parts))
 
     def sample_of_rows(self) -> None:
         """Return None: the rows are not one table."""

@@ -21,7 +21,7 @@ from golem.data.missing import MissingChoice, add_markers, require_choice
 from golem.data.moments import Moments
 from golem.data.resampling import merged
 from golem.data.unusable import unusable_error, unusable_variables, without_levels
-from golem.data.variables import Coding
+from golem.data.variables import NO_VARIABLES, Coding
 from golem.runtime.progress import Counter
 from golem.runtime.types import Matrix
 
@@ -49,7 +49,7 @@ class Table:
     values: Matrix
     names: tuple[str, ...]
     markers: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
-    coding: Coding | None = None
+    coding: Coding = NO_VARIABLES
 
 
 def read_table(
@@ -212,7 +212,7 @@ def shards_from_file(
 def _with_all_levels(table: TableFiles, parts: list[Moments]) -> list[Moments]:
     """Raise a ValueError if a category has a single level, and warn of rare levels."""
     with naming(table.files[0].path):
-        if without_levels(parts[0].coding or Coding(())):
+        if without_levels(parts[0].coding):
             raise unusable_error(unusable_variables(merged(parts)))
     counts = counts_in_moments(parts)
     warn_of_texts({name: levels for name, levels in counts.items() if name not in table.categorical})
@@ -266,7 +266,6 @@ def shards_of(
 def moments_by_em(table: TableFiles, rows: Table, progress: Counter | None = None) -> Moments:
     """Return the moments of all rows of opened files by EM; `progress` is called with the number of steps."""
     with naming(table.files[0].path):
-        coding = rows.coding or Coding.numeric(rows.names)
-        moments = CodedTable(coding, rows.values).moments("em", progress)
+        moments = CodedTable(rows.coding, rows.values).moments("em", progress)
     assert moments.missing is not None  # EM always records what it found
     return replace(moments, missing=replace(moments.missing, markers=rows.markers))

@@ -18,7 +18,6 @@ from golem.data.table_errors import MissingValuesError, NotNumericError
 from golem.data.table_summary import TableSummary
 from golem.data.treatment import whole_refusal
 from golem.data.unusable import Unusable, UnusableColumnsError, unusable_error, unusable_in_table
-from golem.data.variables import Coding
 from golem.runtime.problems import Set, Text
 from golem.runtime.progress import ProgressDisplay
 
@@ -94,7 +93,7 @@ def _described(
             continue
         except ValueError:  # something else is wrong with the table
             break
-        coding = typed.coding or Coding.numeric(typed.names)
+        coding = typed.coding
         read = CodedTable(coding, rows.values)
         summary = TableSummary.of(coding, len(rows.values), rows.values, chosen=typed.chosen)
         summary.with_unusable(found, table.names).show(progress)

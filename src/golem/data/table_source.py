@@ -10,10 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from golem.data.coded_sample import CodedRows
 from golem.data.coded_tables import counts_in_moments
 from golem.data.environment_files import EnvironmentSource, labelled
-from golem.data.environment_input import Targets
 from golem.data.files.batches import naming
 from golem.data.files.covariance_files import CovarianceFile, is_tetrad_covariance
 from golem.data.files.level_scan import reading_categories
@@ -23,9 +21,12 @@ from golem.data.files.table_files import TableFiles, find_files, listed
 from golem.data.levels import warn_of_similar_levels
 from golem.data.missing import MissingChoice
 from golem.data.moments import Moments
-from golem.data.readers import COPIES_OF_EM, Table, moments_by_em, rows_of, shards_of
+from golem.data.readers import COPIES_OF_EM, moments_by_em, rows_of, shards_of
+from golem.data.readers import Table as RowTable
 from golem.data.refused_tables import describing_refusal
-from golem.data.resampling import Sample, Shards, merged, rows_of_moments
+from golem.data.resampling import merged
+from golem.data.table import Part, Table
+from golem.data.table_reading import Targets
 from golem.data.table_summary import TableSummary
 from golem.data.targets import EXAMPLE
 from golem.data.unusable import (
@@ -37,7 +38,6 @@ from golem.data.unusable import (
     with_determined,
     without_levels,
 )
-from golem.data.variables import Coding
 from golem.runtime.machine import free_memory
 from golem.runtime.messages import quoted
 from golem.runtime.problems import ProblemError, Remedy, Set, Text
@@ -239,9 +239,9 @@ class CovarianceSource:
         return unusable_columns(self.read(missing, progress))
 
     @property
-    def sample(self) -> Sample:
-        """Raise an error: there is nothing to draw from."""
-        raise ValueError("A covariance matrix has no rows to resample. Give the rows.")
+    def sample(self) -> Table:
+        """The moments: there is nothing to draw from."""
+        return Table.single(self._moments)
 
     def sample_of_rows(self) -> None:
         """Return None: there are no rows."""
@@ -270,7 +270,7 @@ class TableSource:
         self.names, self.all_names, self.made_up_names = table.names, table.files[0].names, table.made_up_names
         self.paths = [file.path for file in table.files]
         self._read: tuple[MissingChoice, Moments] | None = None
-        self._em_rows: Table | None = None
+        self._em_rows: RowTable | None = None
         self._by_rows = table.size <= ROWS_UP_TO and scheduler is None
         self._shards = SHARDS if divided and not self._by_rows else 1
         self._kept = KeptRows(math.inf if divided and self._by_rows else MOST_NUMBERS if checked else 0)
@@ -283,13 +283,12 @@ class TableSource:
     def read(self, missing: MissingChoice, progress: ProgressDisplay) -> Moments:
         """Return the moments of all rows; raise a ValueError if categories have a single level."""
         moments = self._moments_of(missing, progress)
-        if moments.coding is not None:
-            if without_levels(moments.coding):
-                self.summary.show(progress)
-                with naming(self.paths[0]):
-                    raise unusable_error(unusable_variables(moments))
-            # The checks of the graph name rare levels.
-            warn_of_similar_levels(counts_in_moments([moments]))
+        if without_levels(moments.coding):
+            self.summary.show(progress)
+            with naming(self.paths[0]):
+                raise unusable_error(unusable_variables(moments))
+        # The checks of the graph name rare levels.
+        warn_of_similar_levels(counts_in_moments([moments]))
         return moments
 
     def _moments_of(self, missing: MissingChoice, progress: ProgressDisplay) -> Moments:
@@ -316,17 +315,17 @@ class TableSource:
         """Return the columns to drop so that a graph can be learned, and categories that others determine."""
         if missing == "em" and self._scheduler is None:
             rows = self._rows_for_em(progress)
-            return dependent_in_table(rows.values, rows.coding or Coding.numeric(self.names))
+            return dependent_in_table(rows.values, rows.coding)
         moments = self._moments_of(missing, progress)
         return with_determined(unusable_variables(moments), moments, self.names)
 
     def _keep(self, table: TableFiles) -> KeptRows:
         """Return where to keep rows: discrete scores need all of them, as far as they fit, in half the precision."""
-        if table.coding is not None and table.coding.is_discrete:
+        if table.coding.is_discrete:
             self._kept = KeptRows(free_memory() / _BYTES_PER_CODE, np.float32)
         return self._kept
 
-    def _rows_for_em(self, progress: ProgressDisplay) -> Table:
+    def _rows_for_em(self, progress: ProgressDisplay) -> RowTable:
         """Read all rows, unless they are read already."""
         if self._em_rows is not None:
             return self._em_rows
@@ -340,16 +339,16 @@ class TableSource:
 
     def _refuse_covariance(self) -> None:
         """Raise a ValueError if the rows are a symmetric matrix, which no table of observations is."""
-        square = self._moments.n == self._moments.d and self._moments.coding is None
+        square = self._moments.n == self._moments.d and self._moments.coding.is_numeric
         if square and self.checked_rows is not None:
             require_no_covariance(self.checked_rows, source_name(self.paths[0]))
 
     @functools.cached_property
-    def sample(self) -> Sample:
+    def sample(self) -> Table:
         """Rows to draw from, or shards of large files."""
-        if self._by_rows and self._moments.coding is not None:
-            return CodedRows(self._moments, self._complete_rows)
-        return rows_of_moments(self._moments, self._rows) if self._by_rows else Shards(tuple(self._parts))
+        if self._by_rows:
+            return Table.single(self._moments, lambda: self._rows)
+        return Table((Part("", self._moments, shards=tuple(self._parts)),))
 
     def sample_of_rows(self) -> Matrix | None:
         """Return all rows if they were kept, otherwise blocks of them; None if they were read on a cluster."""
@@ -360,26 +359,17 @@ class TableSource:
         return None if self._scheduler is not None else self._rows
 
     @property
-    def _complete_rows(self) -> Matrix:
-        """The rows that the moments are of: all of them, or those without missing values."""
-        missing = self._moments.missing
-        is_em = missing is not None and missing.method == "em"
-        return self._rows if is_em else self._rows[~np.isnan(self._rows).any(axis=1)]
-
-    @property
     def summary(self) -> TableSummary:
         """A summary of the table that was read."""
         missing, table = self._moments.missing, self._table
         rows = self._moments.n if missing is None else missing.rows_read
         kept = self._kept.sample if self._kept.values is None else self._kept.values
         counts = {} if missing is None else missing.columns
-        coding = table.coding or Coding.numeric(table.names)
-        return TableSummary.of(coding, rows, kept, counts, table.chosen, table.padded)
+        return TableSummary.of(table.coding, rows, kept, counts, table.chosen, table.padded)
 
     def _recoded(self, rows: Matrix | None) -> Matrix | None:
         """Return coded rows with the levels of the moments, which lack those of rows with missing values."""
-        before, after = self._table.coding, self._moments.coding
-        return rows if rows is None or before is None or after is None else before.recoded(rows, after)
+        return None if rows is None else self._table.coding.recoded(rows, self._moments.coding)
 
     @property
     def checked_rows(self) -> Matrix | None:

@@ -14,7 +14,7 @@ from golem.graphs.named_graph import DirectionSource
 from golem.runtime.types import BoolVector, Vector
 
 if TYPE_CHECKING:
-    from golem.directions.experiment_checks import ExperimentChecks
+    from golem.directions.experiments import ExperimentChecks
 
 
 @dataclass(frozen=True, eq=False)

@@ -146,4 +146,4 @@ def _require_imperfect(score: NodeScore, fit: Regressions) -> None:
     perfect = np.flatnonzero(fit.residual_variances <= _PERFECT * score.regression.variances())
     if len(perfect):
         parents = {j: tuple(table.names[i] for i in fit.causes[fit.children == j]) for j in perfect}
-        raise unusable_error([Unusable(table.names[j], own) for j, own in parents.items()])
+        raise unusable_error([Unusable.determined(table.names[j], own) for j, own in parents.items()])

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from golem.graphs import networkx_graphs
 from golem.graphs.dag import cycle_text, find_cycle, is_dag
-from golem.graphs.formats import FORMATS, format_of
+from golem.graphs.formats import FORMATS, format_of, networkx_formats
 from golem.graphs.graph_document import GraphDocument
 from golem.graphs.named_graph import NamedGraph
 from golem.model.linear_sem import LinearSEM
@@ -140,7 +139,7 @@ def to_networkx(model: Any) -> nx.DiGraph[str]:
     >>> to_networkx(sem).edges["a", "b"]["weight"]
     2.0
     """
-    return networkx_graphs.to_networkx(named_graph(model))
+    return networkx_formats.to_networkx(named_graph(model))
 
 
 def to_causal_learn(model: Any, *, cpdag: bool = False) -> GeneralGraph:

@@ -169,7 +169,7 @@ class NodeScore(ABC):
 
     def without_rows(self) -> NodeScore:
         """Return the same score of a table without its rows."""
-        return self.with_table(self.table.with_moments(part.moments for part in self.table.parts))
+        return self.with_table(self.table.without_rows())
 
     def with_table(self, table: Table) -> NodeScore:
         """Return the same score of the same moments, which may have other names, or rows."""
@@ -408,6 +408,11 @@ def table_blocks(
 
 def score_of(table: Table, settings: ScoreSettings) -> NodeScore:
     """Return the score of a table; raise a ValueError if the settings do not suit it."""
+    return SCORES[settings.function](table, settings)
+
+
+def _by_columns(table: Table, settings: ScoreSettings) -> NodeScore:
+    """Return the score that suits the types of the columns."""
     name = settings.name_for(table)
     shared: dict[str, Any] = {"table": table, "sparsity": settings.sparsity, "intercepts": settings.intercepts}
     shared |= {"intervention": settings.intervention}
@@ -431,3 +436,9 @@ def _all_codes(table: Table) -> Codes:
             "which needs only moments."
         )
     return table.coding.codes(complete)
+
+
+# The scores that have a name, and how they are made; a new one is one more function here.
+SCORES: dict[str, Callable[[Table, ScoreSettings], NodeScore]] = dict.fromkeys(
+    ("auto", "gaussian", "mixed", "bdeu", "discrete-bic"), _by_columns
+)

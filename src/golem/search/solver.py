@@ -12,7 +12,7 @@ import contextlib
 import dataclasses
 import time
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -70,6 +70,7 @@ class Order:
     'EXACT'
     """
 
+    counts_edges: ClassVar[bool] = True
     effort: Effort = "default"
     time_limit: float | None = None
     placement: Placement = field(default_factory=Placement)

@@ -17,7 +17,6 @@ from golem.assessment.diagnostics.edge_scatter import model_scatters
 from golem.assessment.selection import GolemCV, Selection
 from golem.data.checks import require_rows
 from golem.data.coded_tables import counts_in_moments
-from golem.data.environment_input import Targets
 from golem.data.files.standard_input import spooled
 from golem.data.files.table_files import listed
 from golem.data.inputs import check_knowledge
@@ -26,6 +25,7 @@ from golem.data.levels import warn_of_single_rows
 from golem.data.missing import MissingChoice
 from golem.data.moments import Moments
 from golem.data.refused_tables import describing_refusal
+from golem.data.table_reading import Targets
 from golem.data.table_source import Reading, Source, TableSource, open_source
 from golem.data.table_summary import TableSummary
 from golem.data.targets import read_targets
@@ -38,7 +38,7 @@ from golem.output.notebook import model_html
 from golem.output.run_record import Repeat
 from golem.runtime.files import require_writable
 from golem.runtime.messages import quoted
-from golem.runtime.parameters import suggests_parameters
+from golem.runtime.names import suggests_parameters
 from golem.runtime.problems import Parameter, ProblemError, Text
 from golem.runtime.progress import ProgressDisplay
 from golem.workflow.inputs import naming, require_kept, title_of
@@ -232,13 +232,13 @@ def fit_file(
         table = _shown_summary(source, progress)
         with naming(paths):
             selection = None
-            if certificate and isinstance(moments, Moments) and moments.coding is not None:
+            if certificate and isinstance(moments, Moments) and not moments.coding.is_numeric:
                 raise ProblemError.of(
                     "{certificate=True} needs a table of numbers, and this one has categories. Leave it out, "
                     "and use {noise='auto'}."
                 )
             if search is not None:
-                selection = choose(search, model, moments if select == "bic" else source.sample, progress)
+                selection = choose(search, model, source.sample, progress)
             learn(model, moments, progress, checkpoint, rows_for_directions(source, moments))
             if selection is not None:
                 model.selection_ = selection

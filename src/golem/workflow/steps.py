@@ -13,9 +13,7 @@ from golem.assessment.diagnostics import Diagnosis, diagnose, find_outside_inter
 from golem.assessment.second_search import is_repeatable, keep_better
 from golem.assessment.selection import GolemCV, Selection
 from golem.data.environment_files import EnvironmentSource
-from golem.data.environment_sample import EnvironmentSample
 from golem.data.moments import Moments
-from golem.data.resampling import Sample
 from golem.data.table import Table
 from golem.data.table_source import Source, TableSource
 from golem.estimator.golem import Golem
@@ -43,12 +41,11 @@ SILENT = ProgressDisplay()
 def choose(
     search: GolemCV,
     model: Golem,
-    data: Moments | Table | Sample | EnvironmentSample,
+    data: Table,
     progress: ProgressDisplay = SILENT,
 ) -> Selection:
     """Choose the penalties, and set them in the model."""
-    local = isinstance(data, Table | EnvironmentSample)
-    compile_kernels(model, (data if isinstance(data, Moments | Table) else data.moments).d, progress, local)
+    compile_kernels(model, data.d, progress, data.has_environments)
     with progress.counting("Choosing the penalty, graphs") as show:
         search.set_params(callback=show)
         selection = search.choose(data)
@@ -64,7 +61,7 @@ def learn(
     rows: Any = None,
 ) -> None:
     """Compile the search, then fit with progress; `rows` are for directions by noise shapes or by interventions."""
-    compile_kernels(model, moments.d, progress, isinstance(moments, Table) or moments.coding is not None)
+    compile_kernels(model, moments.d, progress, isinstance(moments, Table) or not moments.coding.is_numeric)
     before = model.callback
     with progress.solving() as show:
         listeners = [listener for listener in (show, before) if listener is not None]
@@ -138,7 +135,7 @@ def search_again(model: Golem, source: Source, progress: ProgressDisplay = SILEN
 
 def rows_for_directions(source: Source, moments: Moments | Table) -> Any:
     """Return a function that returns the rows for the directions of edges; tables with categories need all of them."""
-    if isinstance(source, TableSource) and isinstance(moments, Moments) and moments.coding is not None:
+    if isinstance(source, TableSource) and isinstance(moments, Moments) and not moments.coding.is_numeric:
         return source.all_rows
     return source.sample_of_environments if isinstance(source, EnvironmentSource) else source.sample_of_rows
 
@@ -161,7 +158,7 @@ def check(model: Golem, rows: Callable[[], Matrix | None], progress: ProgressDis
 
 def resample(
     model: Golem,
-    sample: Sample | EnvironmentSample,
+    sample: Table,
     replicates: int,
     seed: int,
     output: Path,

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,10 +9,10 @@ import numpy as np
 from golem.assessment.diagnostics import columns, density, dependence, directions, odd_values, repetition, search
 from golem.assessment.diagnostics.determined import find_determined
 from golem.assessment.diagnostics.finding import Diagnosis, Finding
-from golem.data.coded_sample import coded_table, read_categories
 from golem.data.coded_tables import CodedTable
 from golem.data.moments import Moments
 from golem.data.table_input import is_table
+from golem.data.table_reading import coded_rows
 from golem.data.variables import Coding
 from golem.runtime.messages import counted, quoted, shortened
 from golem.runtime.names import positions
@@ -62,7 +60,7 @@ def diagnose_categories(model: Golem, X: Any = None, *, refit: bool | None = Non
         find_determined(moments, model.graph_, coded),
         find_rare_levels(moments),
         _find_near_constant(moments),
-        *([columns.find_near_duplicates(_plain(moments, names))] if len(names) > 1 else []),
+        *([columns.find_near_duplicates(moments.selected(names))] if len(names) > 1 else []),
         *([_LEFT_OUT] if len(names) else []),
         directions.LIMITS,
     ]
@@ -77,12 +75,11 @@ def _rows(X: Any, model: Golem) -> Matrix:
         if X.shape[1] != len(names):
             raise ValueError(f"X has {X.shape[1]} columns, but the model has {len(names)}.")
     else:
-        table = coded_table(X)
-        if table is None or sorted(table.coding.names) != sorted(names):
+        table = coded_rows(X)
+        if table.coding.is_numeric or sorted(table.coding.names) != sorted(names):
             raise ValueError(f"X must be a table with the columns of the model: {quoted(names)}.")
-        coding, complete = model.table_.coding, read_categories(table, "drop")
-        assert complete is not None
-        _require_levels(_coding(complete[0]).selected(names), coding)
+        coding = model.table_.coding
+        _require_levels(table.complete().coding.selected(names), coding)
         own = table.rows[:, positions(names, table.coding.names)]
         rows = table.coding.selected(names).recoded(own, coding)
     return rows
@@ -102,11 +99,6 @@ def _require_levels(own: Coding, coding: Coding) -> None:
             f"X has levels that the model does not have: {shortened(unknown, 4)}. Spell them as in the fit; "
             "model.variables_ lists the levels."
         )
-
-
-def _plain(moments: Moments, names: Sequence[str]) -> Moments:
-    """Return the moments of some numbers alone."""
-    return dataclasses.replace(moments.selected(names), coding=None)
 
 
 def _find_rows(moments: Moments) -> Finding:
@@ -167,5 +159,4 @@ def _find_near_constant(moments: Moments) -> Finding:
 
 
 def _coding(moments: Moments) -> Coding:
-    assert moments.coding is not None
     return moments.coding

@@ -16,7 +16,7 @@ from golem.graphs.edges import Edges
 from golem.runtime.messages import counted, quoted, shortened
 from golem.runtime.problems import Drop, Text
 from golem.runtime.types import Matrix, Vector
-from golem.score.block_regression import regress_block
+from golem.score.table_regression import regress_block
 
 # A variable is determined by others if they leave less than this share of its variance in some direction.
 _DETERMINED = 1e-6
@@ -34,7 +34,6 @@ def find_determined(moments: Moments, graph: Edges, rows: NDArray[np.generic] | 
     of ages.
     """
     name, coding = "determined", moments.coding
-    assert coding is not None
     if moments.n <= moments.d + 1:
         return Finding(name, "ok", "With so few rows every column is determined by others.")
     alone, in_part = _by_regression(moments, coding)

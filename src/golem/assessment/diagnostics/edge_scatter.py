@@ -95,7 +95,7 @@ def model_scatters(model: Golem, X: Any) -> list[EdgeScatter]:
     """
     model = plain_model(model)
     moments = model.moments_
-    if not hasattr(model, "sem_") or moments.coding is not None or moments.d > _MOST_COLUMNS:
+    if not hasattr(model, "sem_") or not moments.coding.is_numeric or moments.d > _MOST_COLUMNS:
         return []
     rows, _ = complete_rows(table_rows(X, moments.names))
     most = min(_MOST_POINTS, max(_FEWEST_POINTS, _MOST_VALUES // moments.d))

@@ -9,10 +9,10 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from golem.directions.by_variance import rises_of_deviance
-from golem.directions.members import components
+from golem.directions.equivalence_class import components
 from golem.gradient.certificate import Certificate, certify_objective
 from golem.graphs.dag import is_dag
-from golem.model.interventions import number_of
+from golem.model.linear_equations import number_of
 from golem.runtime.problems import ProblemError
 from golem.runtime.types import Matrix, Vector
 from golem.score.likelihood import GaussianEV

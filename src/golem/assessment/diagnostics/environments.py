@@ -25,7 +25,7 @@ from golem.runtime.types import Indices, Matrix, Vector
 if TYPE_CHECKING:
     from golem.data.moments import Moments
     from golem.data.table import Table
-    from golem.directions.experiment_checks import ExperimentChecks
+    from golem.directions.experiments import ExperimentChecks
     from golem.estimator.golem import Golem
 
 # An effect that should not be there must be clear; one that should be there may be weak.

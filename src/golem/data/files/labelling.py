@@ -7,9 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from golem.data.files.standard_input import source_name
-from golem.data.files.table_files import ENDINGS, TableFiles
+from golem.data.files.table_files import BY_COLUMN, ENDINGS, TableFiles
 from golem.data.targets import require_unique
-from golem.data.variables import Coding, Variable
 from golem.runtime.messages import quoted, suggestion
 from golem.runtime.problems import ProblemError, Set
 
@@ -44,11 +43,4 @@ def by_column(table: TableFiles, column: str, labels: Sequence[str]) -> TableFil
     positions = tuple(
         (*places, file.names.index(column)) for file, places in zip(table.files, table.positions, strict=True)
     )
-    variables = (*map(Variable, table.names), Variable(column, "category", tuple(labels)))
-    return replace(
-        table,
-        positions=positions,
-        labels=tuple(labels),
-        environments=(-1,) * len(table.files),
-        coding=Coding(variables),
-    )
+    return replace(table, positions=positions, labels=tuple(labels), environments=(BY_COLUMN,) * len(table.files))

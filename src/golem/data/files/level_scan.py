@@ -58,7 +58,7 @@ def _names(table: TableFiles, columns: tuple[int, ...], some: Collection[int]) -
 
 def with_types(table: TableFiles, text: Collection[str]) -> TableFiles:
     """Return the table with the types of its columns, given those that have text."""
-    table = replace(table, text=frozenset(text), coding=None)
+    table = replace(table, text=frozenset(text), coding=Coding.numeric(table.names))
     wanted = table.categorical.union(text) - table.numeric
     return _scanned(table, wanted) if wanted else table
 
@@ -145,4 +145,4 @@ def _scanned(table: TableFiles, text: Collection[str]) -> TableFiles:
     with naming(table.files[0].path):
         variables = categories(counts, table.categorical)
     coding = Coding(tuple(variables.get(name, Variable(name)) for name in table.names))
-    return replace(table, coding=None if coding.is_numeric else coding)
+    return replace(table, coding=coding)

@@ -20,7 +20,7 @@ from golem.data.files.npy_files import MAGIC as NPY_MAGIC
 from golem.data.files.npy_files import NpyFile
 from golem.data.files.parquet_files import MAGIC, ParquetFile
 from golem.data.files.standard_input import source_name
-from golem.data.variables import Coding
+from golem.data.variables import NO_VARIABLES, Coding
 from golem.runtime.messages import counted, quoted, suggestion
 from golem.runtime.names import column_names
 from golem.runtime.problems import ProblemError, Set, Text
@@ -34,6 +34,8 @@ ENDINGS = (".csv", ".tsv", ".txt", ".csv.gz", ".tsv.gz", ".txt.gz", ".parquet", 
 _SAVED_INDEX = re.compile(rf"{SAVED_INDEX}(\.\d+)*|__index_level_\d+__")
 
 Paths = str | Path | Iterable[str | Path]
+# The environments of a file whose rows have labels.
+BY_COLUMN = -1
 TableFile = CsvFile | ParquetFile | NpyFile
 
 
@@ -55,12 +57,12 @@ class TableFiles:
         The columns whose type the user has chosen.
     text : frozenset of str
         Columns in which text was found; None before the files were asked.
-    coding : Coding, optional
-        The variables, if some of them are categories.
+    coding : Coding
+        The variables; numbers, as long as the types are not known.
     labels : tuple of str
         The environments that the rows come from, if there are several.
     environments : tuple of int
-        The number of the environment of each file, or -1 if the last of its `positions` is a column of labels.
+        The number of the environment of each file, or BY_COLUMN if the last of its `positions` is a column of labels.
     targets_source : str
         What messages call the targets: the name of their file.
 
@@ -82,7 +84,7 @@ class TableFiles:
     categorical: frozenset[str] = frozenset()
     numeric: frozenset[str] = frozenset()
     text: frozenset[str] | None = None
-    coding: Coding | None = None
+    coding: Coding = NO_VARIABLES
     labels: tuple[str, ...] = ()
     environments: tuple[int, ...] = ()
     targets_source: str = "targets"
@@ -123,7 +125,7 @@ class TableFiles:
             na=NO_MARKERS,
             categorical=self.categorical.difference(names),
             text=None,
-            coding=None,
+            coding=Coding.numeric([self.names[k] for k in kept]),
         )
 
     @classmethod
@@ -163,7 +165,9 @@ class TableFiles:
                 positions.append(tuple(map({name: j for j, name in enumerate(file.names)}.__getitem__, names)))
                 files.append(file)
         types = column_types(listed(categorical), listed(numeric), names)
-        return cls(tuple(files), names, tuple(positions), Markers.of(na, files[0].names), *types)
+        return cls(
+            tuple(files), names, tuple(positions), Markers.of(na, files[0].names), *types, coding=Coding.numeric(names)
+        )
 
 
 def listed(items: Any) -> list[Any]:

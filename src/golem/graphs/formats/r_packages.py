@@ -1,6 +1,9 @@
-"""Models of the R package lavaan: one regression per line, `b ~ a + c`, without weights, which lavaan estimates.
+"""Models of R packages: regressions of lavaan, model strings of bnlearn, and adjacency matrices of pcalg.
 
-lavaan needs names as in R. Others are replaced, and comments such as `# a_b is "a b"` keep the original.
+lavaan has one regression per line, `b ~ a + c`, without weights, which it estimates. It needs names as in R; others
+are replaced, and comments such as `# a_b is "a b"` keep the original. A model string of bnlearn is `[a][b|a][c|a:b]`.
+A 1 in row b and column a of a matrix of pcalg (type amat.cpdag) means a -> b. This is the transpose of the matrices
+of golem; the first cell of the file names the type, so that they are not confused.
 """
 
 from __future__ import annotations
@@ -8,14 +11,21 @@ from __future__ import annotations
 import json
 import re
 
+from golem.graphs.dag import is_dag
+from golem.graphs.formats.csv_tables import read_csv, require_csv_names
 from golem.graphs.named_graph import NamedGraph
+from golem.runtime.files import csv_text
 from golem.runtime.messages import quoted
 from golem.runtime.problems import ProblemError, Set
 
-BEGINS = r'[^\n,;\t"~]*~'
+LAVAAN_BEGINS = r'[^\n,;\t"~]*~'
 _R_NAME = re.compile(r"[A-Za-z.][A-Za-z0-9._]*")
 _RENAMED = re.compile(r'#\s*(\S+) is (".*")\s*')
 _OPERATOR = re.compile(r"=~|<~|~~|~\*~|~")
+BNLEARN_BEGINS = r'(?:\[[^\[\]|"]+(?:\|[^\[\]|"]*)?\]\s*)+\Z'
+_NODE = re.compile(r"\[([^\[\]|]+)(?:\|([^\[\]|]*))?\]")
+_TYPE = "amat.cpdag"
+PCALG_BEGINS = rf'"?{_TYPE}"?[,;\t]'.replace(".", r"\.")
 
 
 def write_lavaan(graph: NamedGraph) -> str:
@@ -105,3 +115,39 @@ def _variables(side: str, old: dict[str, str]) -> list[str]:
     if wrong := [word for word in words if not _R_NAME.fullmatch(word)]:
         raise ValueError(f"{quoted(wrong)} cannot be read. Expected regressions such as b ~ a + c.")
     return [old.get(word, word) for word in words]
+
+
+def write_bnlearn(graph: NamedGraph) -> str:
+    """Return the model string of a DAG, for model2network."""
+    if bad := [name for name in graph.names if re.search(r'[\[\]|:"\n\r]', name) or name != name.strip()]:
+        raise ValueError(
+            "bnlearn cannot store brackets, bars, colons, quotation marks, line breaks and outer blanks: "
+            f"{quoted(bad)}."
+        )
+    if not is_dag(graph.adjacency):
+        raise ProblemError.of(
+            "A model string of bnlearn is a DAG. Export without {cpdag=True}, or use dagitty or pcalg."
+        )
+    parents: dict[str, list[str]] = {name: [] for name in graph.names}
+    for source, target, _ in graph.edge_list():
+        parents[target].append(source)
+    return "".join(f"[{name}{'|' * bool(into)}{':'.join(into)}]" for name, into in parents.items()) + "\n"
+
+
+def read_bnlearn(text: str) -> NamedGraph:
+    """Read a model string."""
+    found = [(match[1].strip(), match[2]) for match in _NODE.finditer(text)]
+    pairs = [(parent.strip(), name) for name, parents in found for parent in (parents or "").split(":") if parent]
+    return NamedGraph.from_lists([name for name, _ in found], [(*pair, {}) for pair in pairs])
+
+
+def write_pcalg(graph: NamedGraph) -> str:
+    """Return a CSV text for `as.matrix(read.csv(file, row.names = 1, check.names = FALSE))`."""
+    require_csv_names(graph.names)
+    rows = ([name, *row] for name, row in zip(graph.names, graph.adjacency.T.astype(int).tolist(), strict=True))
+    return csv_text([[_TYPE, *graph.names], *rows])
+
+
+def read_pcalg(text: str) -> NamedGraph:
+    """Read such a matrix; a pair with a 1 in both directions is undirected."""
+    return NamedGraph.from_class(read_csv(text).adjacency.T.copy(), read_csv(text).names)

@@ -9,7 +9,7 @@ import sys
 def test_a_module_loads_when_it_is_used():
     code = """
 import sys
-from golem.runtime.lazy_modules import skip_slow_imports
+from golem.cli.running import skip_slow_imports
 skip_slow_imports()
 import scipy.stats, golem
 golem.Golem

@@ -10,8 +10,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from golem.directions.members import Component, Family, Parents
-from golem.directions.parts import Numbering, Part, PartsOfBlock
+from golem.directions.equivalence_class import Component, Family, Parents
+from golem.directions.rooted_members import Numbering, RootedSet, RootedSets
 from golem.graphs.edges import Edges
 from golem.runtime.types import Indices
 
@@ -37,10 +37,10 @@ class Blocks:
         Blocks of one edge; the families, directions and contradictions to what is known with either end as source.
     large : dict
         The other blocks.
-    parts : list of Part
+    parts : list of RootedSet
         Their parts, the smallest first.
     is_complete : bool
-        Whether all members are among the choices; see `golem.directions.parts.LARGEST_CLIQUE`.
+        Whether all members are among the choices; see `golem.directions.rooted_members.LARGEST_CLIQUE`.
     """
 
     def __init__(self, component: Component) -> None:
@@ -65,11 +65,11 @@ class Blocks:
         self.pair_forbidden = np.array(
             [[way in numbering.forbidden for way in pair] for pair in ways], dtype=bool
         ).reshape(-1, 2)
-        self.large: dict[int, Part] = {}
-        self.parts: list[Part] = []
+        self.large: dict[int, RootedSet] = {}
+        self.parts: list[RootedSet] = []
         for b, nodes in enumerate(self.nodes):
             if len(nodes) > 2:
-                self.large[b], *smaller = PartsOfBlock(nodes, component.parents, numbering).parts
+                self.large[b], *smaller = RootedSets(nodes, component.parents, numbering).parts
                 self.parts += smaller
         self.parts.sort(key=lambda part: part.nodes.bit_count())
         choices = (choice for part in (*self.large.values(), *self.parts) for choice in part.choices.values())

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from golem.directions.members import Family, Parents
+from golem.directions.equivalence_class import Family, Parents
 from golem.graphs.pdag import bits_of, members
 from golem.runtime.types import Indices
 
@@ -23,14 +23,14 @@ LARGEST_CLIQUE = 7
 
 
 @dataclass(frozen=True, eq=False)
-class Choice:
+class SourceChoice:
     """The members with one source.
 
     Parameters
     ----------
     families : list of int
         The numbers of the families that all of them have.
-    parts : list of (Part, list of int)
+    parts : list of (RootedSet, list of int)
         The smaller sets that stay undirected, and where the directions of each are among those of the whole.
     settled : list of int
         The directions that the source settles, by their places among those of the whole.
@@ -39,13 +39,13 @@ class Choice:
     """
 
     families: list[int]
-    parts: list[tuple[Part, list[int]]]
+    parts: list[tuple[RootedSet, list[int]]]
     settled: list[int]
     as_given: list[int]
 
 
 @dataclass(eq=False)
-class Part:
+class RootedSet:
     """A connected set of nodes with given parents outside it, and its members.
 
     Parameters
@@ -69,9 +69,9 @@ class Part:
     directions: list[int]
     arrows: list[tuple[int, int]]
     is_given: list[bool]
-    choices: dict[int, Choice] = field(default_factory=dict)
+    choices: dict[int, SourceChoice] = field(default_factory=dict)
 
-    def settled_in(self, choice: Choice) -> Indices:
+    def settled_in(self, choice: SourceChoice) -> Indices:
         """Return the directions that all members of a choice have, by their places."""
         if not choice.as_given:
             return np.array(choice.settled, dtype=np.intp)
@@ -104,7 +104,7 @@ class Numbering:
         return self.families.setdefault((node, parents), len(self.families))
 
 
-class PartsOfBlock:
+class RootedSets:
     """The parts of a block: of a set of nodes that stays connected if any one of them is removed.
 
     The block itself is the first part. Its source can have parents in another block, so its family is left out there.
@@ -127,9 +127,9 @@ class PartsOfBlock:
         for j, own in enumerate(self._given):
             for i in members(own):
                 self._adjacent[i] |= 1 << j
-        self._found: dict[tuple[int, int], Part] = {}
+        self._found: dict[tuple[int, int], RootedSet] = {}
         self._families: dict[tuple[int, int], int] = {}
-        self.parts: list[Part] = []
+        self.parts: list[RootedSet] = []
         self._part((1 << len(nodes)) - 1, 0)
         for part in self.parts:  # grows
             where = {direction: k for k, direction in enumerate(part.directions)}
@@ -139,7 +139,7 @@ class PartsOfBlock:
                 if choice is not None:
                     part.choices[nodes[source]] = choice
 
-    def _part(self, nodes: int, outside: int) -> Part:
+    def _part(self, nodes: int, outside: int) -> RootedSet:
         """Return a part, whose choices are added later."""
         key = nodes, outside
         if key not in self._found:
@@ -147,15 +147,15 @@ class PartsOfBlock:
             arrows = [(i, j) for j in members(nodes) for i in members(self._adjacent[j] & nodes)]
             directions = [numbers[self._nodes[i], self._nodes[j]] for i, j in arrows]
             is_given = [bool(self._given[j] >> i & 1) for i, j in arrows]
-            self._found[key] = Part(nodes, outside, directions, arrows, is_given)
+            self._found[key] = RootedSet(nodes, outside, directions, arrows, is_given)
             self.parts.append(self._found[key])
         return self._found[key]
 
-    def _choice(self, part: Part, source: int, where: dict[int, int], *, all_members: bool) -> Choice | None:
+    def _choice(self, part: RootedSet, source: int, where: dict[int, int], *, all_members: bool) -> SourceChoice | None:
         """Return the choice of a source; None if it contradicts what is known."""
         families = [] if part is self.parts[0] else [self._family(source, part.outside)]
         settled: list[tuple[int, int]] = []
-        parts: list[tuple[Part, list[int]]] = []
+        parts: list[tuple[RootedSet, list[int]]] = []
         as_given: list[int] = []
         for nodes, above in _rooted(self._adjacent, part.nodes, source):
             outside = part.outside | above
@@ -170,7 +170,7 @@ class PartsOfBlock:
                 families += [self._family(j, outside | self._given[j] & nodes) for j in members(nodes)]
         if not self._numbering.forbidden.isdisjoint(settled):
             return None
-        return Choice(families, parts, [where[self._numbering.directions[arrow]] for arrow in settled], as_given)
+        return SourceChoice(families, parts, [where[self._numbering.directions[arrow]] for arrow in settled], as_given)
 
     def _family(self, node: int, parents: int) -> int:
         """Return the number of a family."""

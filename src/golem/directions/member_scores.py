@@ -14,9 +14,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from golem.directions.blocks import Blocks
-from golem.directions.members import Component, Family, Parents
-from golem.directions.parts import Choice, Part
+from golem.directions.biconnected_blocks import Blocks
+from golem.directions.equivalence_class import Component, Family, Parents
+from golem.directions.rooted_members import RootedSet, SourceChoice
 from golem.runtime.types import Matrix, Vector
 
 
@@ -40,8 +40,8 @@ class MemberScores:
 
     def __init__(self, blocks: Blocks, scores: Matrix, join: np.ufunc) -> None:
         self._blocks, self._scores, self._join = blocks, scores, join
-        self._values: dict[Part, Vector] = {}
-        self._parts: dict[Part, Matrix] = {}
+        self._values: dict[RootedSet, Vector] = {}
+        self._parts: dict[RootedSet, Matrix] = {}
         for part in blocks.parts:
             totals = {source: self._total(choice) for source, choice in part.choices.items()}
             self._values[part] = join.reduce([np.full(len(scores), -np.inf), *totals.values()], axis=0)
@@ -60,12 +60,12 @@ class MemberScores:
             found[:, part.directions] = self._of_directions(part, totals)
         return found
 
-    def _total(self, choice: Choice) -> Vector:
+    def _total(self, choice: SourceChoice) -> Vector:
         """Return the joined score of the members with a source, without parents outside the block."""
         own = self._scores[:, choice.families].sum(axis=1)
         return np.asarray(own + sum(self._values[part] for part, _ in choice.parts))
 
-    def _of_directions(self, part: Part, totals: dict[int, Vector]) -> Matrix:
+    def _of_directions(self, part: RootedSet, totals: dict[int, Vector]) -> Matrix:
         """Return the joined scores with each direction of a part, given those with each source."""
         found = np.full((len(self._scores), len(part.directions)), -np.inf)
         for source, choice in part.choices.items():
@@ -185,7 +185,7 @@ class BestMembers(MemberScores):
         both = [(j, list(ours.get(j, ())), list(theirs.get(j, ()))) for j in nodes]
         return [(j, one, other) for j, one, other in both if one != other]
 
-    def _loss(self, part: Part, choice: Choice, direction: int | None) -> float:
+    def _loss(self, part: RootedSet, choice: SourceChoice, direction: int | None) -> float:
         """Return the change of a choice's score by the condition that it has a direction, in the first row."""
         if direction is None:
             return 0.0
@@ -207,7 +207,7 @@ class BestMembers(MemberScores):
         direction = member.direction if member.direction in part.directions else None
         return self._expanded(part.choices[entry], direction)
 
-    def _expanded(self, choice: Choice, direction: int | None) -> dict[int, tuple[int, ...]]:
+    def _expanded(self, choice: SourceChoice, direction: int | None) -> dict[int, tuple[int, ...]]:
         """Return the families of the best member of a choice."""
         found = dict(self._blocks.families[number] for number in choice.families)
         for part, _ in choice.parts:
