@@ -107,9 +107,8 @@ def summarize(done: Sequence[Replicate], source: Table, requested: int, seed: in
     adjacency, direction = edge_frequencies([one.graph | one.undecided.T for one in done])
     tails = (1 - level) / 2, (1 + level) / 2
     weights, effects = _weight_interval(done, d, tails), _effect_interval(done, d, tails)
-    if not source.coding.is_numeric:
-        categories = [variable.is_category for variable in source.coding.variables]
-        weights[:, categories, :] = weights[:, :, categories] = np.nan
+    categories = [variable.is_category for variable in source.coding.variables]
+    weights[:, categories, :] = weights[:, :, categories] = np.nan
     consensus, em = ranked_pairs(adjacency, direction, shown), source.is_incomplete
     return Bootstrap(
         source.names, count, requested, source.unit, seed, level, adjacency, direction, weights, effects, consensus, em

@@ -173,6 +173,10 @@ class Table:
         """Return the same moments of variables with other names, without rows."""
         return self.with_moments(part.moments.renamed(names) for part in self.parts)
 
+    def without_rows(self) -> Table:
+        """Return the same moments, without rows."""
+        return self.with_moments(part.moments for part in self.parts)
+
     def with_moments(self, moments: Iterable[Moments]) -> Table:
         """Return a table with other moments of each part, and without rows."""
         pairs = zip(self.parts, moments, strict=True)

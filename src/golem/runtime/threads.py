@@ -1,14 +1,13 @@
-"""Parallel work: loops by joblib, threads that Ctrl-C can interrupt, and thread counts of BLAS and child processes."""
+"""Parallel work: loops by joblib, and thread counts of BLAS and child processes."""
 
 from __future__ import annotations
 
 import contextlib
 import functools
 import os
-import queue
 import threading
 import warnings
-from collections.abc import Callable, Generator, Iterable, Sequence
+from collections.abc import Callable, Generator, Iterable
 from typing import Any, TypeVar
 
 _Item = TypeVar("_Item")
@@ -26,65 +25,6 @@ THREAD_VARIABLES = (
     "NUMBA_NUM_THREADS",
     "VECLIB_MAXIMUM_THREADS",
 )
-_NOTHING = object()
-
-
-def interruptible_map(
-    workers: Sequence[Callable[[_Item], _Result]], items: Iterable[_Item], leave: Callable[[], None] = lambda: None
-) -> Generator[_Result]:
-    """Yield the results of all items in the order in which they are ready; each item goes to a free worker.
-
-    Ctrl-C interrupts the wait for a result, which holds no lock. concurrent.futures takes thousands of locks to wait
-    for thousands of futures, and an interrupt in between leaves them locked.
-
-    Parameters
-    ----------
-    workers : sequence of callables
-        Each is called in its own thread, with one item at a time.
-    items : iterable
-        The items, each taken when a worker is free.
-    leave : callable
-        Called when no more results are wanted, to stop running workers early.
-
-    Examples
-    --------
-    >>> sorted(interruptible_map([abs, abs], [-1, 2, -3]))
-    [1, 2, 3]
-    """
-    todo, taking, leaving = iter(items), threading.Lock(), threading.Event()
-    ended: queue.SimpleQueue[tuple[str, object]] = queue.SimpleQueue()
-
-    def work(worker: Callable[[_Item], _Result]) -> None:
-        try:
-            while not leaving.is_set():
-                with taking:
-                    item = next(todo, _NOTHING)
-                if item is _NOTHING:
-                    break
-                ended.put(("result", worker(item)))  # type: ignore[arg-type]
-        except BaseException as error:  # noqa: BLE001  raised again in the caller's thread
-            ended.put(("error", error))
-        finally:
-            ended.put(("gone", None))
-
-    threads = [threading.Thread(target=work, args=(worker,), daemon=True) for worker in workers]
-    for thread in threads:
-        thread.start()
-    try:
-        at_work = len(threads)
-        while at_work:
-            kind, value = ended.get()
-            if kind == "error":
-                raise value  # type: ignore[misc]
-            if kind == "gone":
-                at_work -= 1
-            else:
-                yield value  # type: ignore[misc]
-    finally:
-        leaving.set()
-        leave()
-        for thread in threads:
-            thread.join()
 
 
 class _BlasLimit:

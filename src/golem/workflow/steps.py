@@ -18,10 +18,9 @@ from golem.estimator.golem import Golem
 from golem.estimator.settings import is_counted
 from golem.gradient.paper_recipe import NOISE_MODELS
 from golem.graphs.graph_document import GraphDocument
-from golem.output.document import Supplement, describe
-from golem.output.figures import plot_model, plot_path
+from golem.output.document import RESULT_FILES, Supplement, describe, path_text, save_document
+from golem.output.figures import plot_model, plot_path, save_figure
 from golem.output.report import report_document
-from golem.output.result_files import RESULT_FILES, path_text, save_document, save_figure
 from golem.runtime.files import write_text
 from golem.runtime.interrupts import holding_interrupts, keep
 from golem.runtime.messages import counted
@@ -31,7 +30,7 @@ from golem.runtime.result_folder import result_folder
 from golem.runtime.types import Matrix
 from golem.score.solution import Progress, Status
 from golem.search.exact_order import LARGEST_EXACT
-from golem.search.local.local_search import compile_local_search
+from golem.search.search_order import compile_node_scores
 from golem.search.solver import compile_search
 
 SILENT = ProgressDisplay()
@@ -84,7 +83,7 @@ def compile_kernels(model: Golem, d: int, progress: ProgressDisplay = SILENT, lo
         if not local:
             compile_search(NOISE_MODELS[model.noise].likelihood(2), d)
         elif d > LARGEST_EXACT:
-            compile_local_search()
+            compile_node_scores()
 
 
 def assess(

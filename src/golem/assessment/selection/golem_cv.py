@@ -13,12 +13,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from golem.assessment.selection.path_scores import PenaltyPath, by_criterion, by_folds, by_halves
 from golem.assessment.selection.paths import Setting, default_penalties, grid
-from golem.data.checks import DataWarning, require_learnable
+from golem.data.checks import DataWarning
 from golem.data.inputs import TableEstimator, read_knowledge
 from golem.data.missing import MissingChoice
 from golem.data.moments import Moments
 from golem.data.resampling import merged
 from golem.data.table import Table
+from golem.data.table_checks import check_table
 from golem.data.table_reading import Targets, are_shards, read_table
 from golem.estimator.conveniences import NotebookDisplay
 from golem.estimator.golem import Golem
@@ -28,6 +29,7 @@ from golem.runtime.problems import Bare, Parameter, ProblemError, Set, Text, nam
 from golem.runtime.progress import Counter
 from golem.runtime.types import BoolMatrix
 from golem.score.sparsity import L0, Criterion
+from golem.score.table_score import score_of
 
 Method = Literal["bic", "cv", "stability"]
 METHODS: tuple[Method, ...] = ("bic", "cv", "stability")
@@ -226,7 +228,8 @@ class GolemCV(NotebookDisplay, TableEstimator):
         self._forget()
         self.check_settings()
         table = self._read(X, environments, targets)
-        if not table.coding.is_numeric:
+        template = self._template()
+        if score_of(table, template.settings.score_settings).name != "gaussian":
             raise ValueError(
                 "The penalty per edge can be chosen (select) only for tables of numbers, and this one has categories. "
                 "Use the default penalty."
@@ -237,13 +240,12 @@ class GolemCV(NotebookDisplay, TableEstimator):
                 "rows, or the moments of shards (golem.readers.shards_from_file).",
                 select=self.select,
             )
-        template = self._template()
         # Names become masks once for all fits of the path.
         template = clone(template).set_params(knowledge=read_knowledge(template.knowledge, table.names))
         with warnings.catch_warnings():  # the last fit repeats them
             warnings.simplefilter("ignore", DataWarning)
-            if not table.has_environments:
-                require_learnable(table.moments(), uses_scale=template.noise == "ev" or not is_counted(template))
+            uses_scale = template.noise == "ev" or not is_counted(template)
+            check_table(table, uses_scale=uses_scale, bounded=False, intervention=template.intervention)
         settings = self._grid(template, table)
         rng = np.random.default_rng(0 if self.random_state is None else self.random_state)
         path = PenaltyPath(template, table, settings, self.n_jobs, self.callback)
@@ -365,7 +367,7 @@ class GolemCV(NotebookDisplay, TableEstimator):
         self.require_method_for(environments is not None or targets is not None)
         with warnings.catch_warnings(action="ignore", category=DataWarning):  # the last fit repeats them
             table = read_table(X, environments=environments, targets=targets, missing=self.missing)
-        self.require_method_for(table.has_environments)
+        self.require_method_for(bool(table.environments))
         self.record_columns(table)
         return table
 

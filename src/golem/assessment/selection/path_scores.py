@@ -47,7 +47,7 @@ class PenaltyPath:
         from joblib import Parallel, delayed
 
         arguments = ((self.model, *part, self.settings, self.table.n) for part in parts)
-        results = Parallel(self.n_jobs or 1, return_as="generator")(delayed(task)(*one) for one in arguments)
+        results = Parallel(self.n_jobs, return_as="generator")(delayed(task)(*one) for one in arguments)
         return list(self._progressing(results, len(self.settings), len(self.settings), count))
 
     def _progressing(self, results: Iterator[Any], before: int, each: int, parts: int) -> Iterator[Any]:

@@ -17,7 +17,6 @@ from golem.estimator.settings import is_counted
 from golem.runtime.types import BoolMatrix
 from golem.score.likelihood import GaussianTied
 from golem.score.noise_choice import NoiseScores
-from golem.score.regression import regressions
 from golem.score.sparsity import L0
 
 # The default path starts at the penalty of AIC and ends at this multiple of the penalty of "mbic".
@@ -81,8 +80,7 @@ def fit_path(model: Golem, table: Table, settings: Sequence[Setting], all_rows: 
         own = setting.for_rows(table.n, all_rows, is_counted(model))
         key = (own.lambda_sparsity, own.lambda_dag)
         if key not in fitted:
-            data = table if table.has_environments else table.moments()
-            fitted[key] = fit_quietly(clone(model).set_params(**own.parameters), data)
+            fitted[key] = fit_quietly(clone(model).set_params(**own.parameters), table.without_rows())
             yield fitted[key]
         else:
             yield fitted[key].with_threshold(own.threshold)  # type: ignore[arg-type]
@@ -115,13 +113,10 @@ def information_criterion(model: Golem, penalty: L0) -> float:
     that `golem.score.noise_choice` compares.
     """
     graph, moments = model.adjacency_, model.moments_
-    if model.table_.environments:
+    if model.noise_choice_ is None:
         return model.fit_.score.penalized(penalty).total(graph)
     n, parents = moments.n, graph.sum(axis=0)
-    edges = float(penalty.penalties(n, moments.d)[parents].sum())
-    if model.noise_choice_ is None:
-        r = regressions(graph, moments.covariance).residual_variances
-        return 2 * n * float(model.likelihood_.on_dag(r)) + edges
     scores = NoiseScores(moments, penalty, GaussianTied(n))
     lowest = min(scores.equal(graph), scores.tied(graph), scores.free(graph)[0])
+    edges = float(penalty.penalties(n, moments.d)[parents].sum())
     return lowest - penalty.graph_penalty(parents, n) + edges
