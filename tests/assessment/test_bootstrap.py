@@ -20,7 +20,8 @@ from golem.data.resampling import Rows
 from golem.data.table import Table
 from golem.directions.equivalence_class import random_member
 from golem.graphs.dag import is_dag
-from golem.output.document import Supplement, describe, list_edges
+from golem.output.document import Supplement, describe
+from golem.output.edge_list import list_edges
 from golem.score.likelihood import GaussianNV
 from golem.simulate import simulate
 

@@ -21,7 +21,8 @@ if TYPE_CHECKING:
     from golem.assessment.selection import Selection
     from golem.estimator.golem import Golem
     from golem.graphs.graph_document import EnvironmentRecord, GraphDocument
-    from golem.output.document import Edge, Supplement
+    from golem.graphs.named_graph import EdgeRow
+    from golem.output.document import Supplement
     from golem.workflow import FitResult
 
 
@@ -90,10 +91,10 @@ def print_summary(model: Golem, supplement: Supplement, document: GraphDocument)
     """Print the edges, the bootstrap, the noise model, and how the solve ended."""
     import msgspec
 
-    from golem.output.document import Edge
-    from golem.output.environment_document import note_on_weights
+    from golem.graphs.named_graph import EdgeRow
+    from golem.output.document import note_on_weights
 
-    found = msgspec.convert(document.edge_table, list[Edge])
+    found = msgspec.convert(document.edge_table, list[EdgeRow])
     out.print(f"{counted(len(found), 'edge')} among {document.d} variables, from {document.rows} rows")
     if document.missing is not None:
         out.print(document.missing["sentence"])
@@ -126,10 +127,10 @@ def print_summary(model: Golem, supplement: Supplement, document: GraphDocument)
     out.print(f"{model.solution_.status.value}{steps} {model.solution_.seconds:.1f} s")
 
 
-def _print_edges(found: list[Edge], bootstrap: Bootstrap | None) -> None:
+def _print_edges(found: list[EdgeRow], bootstrap: Bootstrap | None) -> None:
     """Print the table of edges."""
     from golem.cli.terminal import width_of
-    from golem.output.document import DIRECTIONS
+    from golem.output.edge_list import DIRECTIONS
 
     words = [DIRECTIONS.get(edge.direction_from or "", "") for edge in found]
     headings, cells = _edge_columns(found, bootstrap)
@@ -275,10 +276,10 @@ def print_saved(output: Path, more: Sequence[str] = ()) -> None:
 
 
 def _edge_columns(
-    found: list[Edge], bootstrap: Bootstrap | None
-) -> tuple[tuple[str, ...], Callable[[Edge], tuple[str, ...]]]:
+    found: list[EdgeRow], bootstrap: Bootstrap | None
+) -> tuple[tuple[str, ...], Callable[[EdgeRow], tuple[str, ...]]]:
     """Return the headings of the numbers in the table of edges, and a function that returns the numbers of an edge."""
-    texts: dict[str, Callable[[Edge], str]] = {}
+    texts: dict[str, Callable[[EdgeRow], str]] = {}
     have_weights = any(edge.weight is not None for edge in found)
     have_strengths = any(edge.edge_strength is not None for edge in found)
     # A narrow terminal has no room for all columns; edges.csv has them.

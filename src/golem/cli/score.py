@@ -106,8 +106,7 @@ def _check(graph: Path, data: list[str], table: TableOptions, plot: Path | None,
     from golem.data.files.standard_input import spooled
     from golem.data.table_source import open_source
     from golem.graphs.graph_document import GraphDocument
-    from golem.output.figures import plot_check
-    from golem.output.result_files import require_picture, save_figure
+    from golem.output.figures import plot_check, require_picture, save_figure
     from golem.runtime.files import require_writable
     from golem.runtime.messages import quoted
 

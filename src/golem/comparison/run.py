@@ -44,7 +44,7 @@ from golem.graphs.dag import as_adjacency
 from golem.graphs.edges import Edges
 from golem.graphs.formats import read_graph
 from golem.graphs.named_graph import NamedGraph
-from golem.output.settings_document import versions
+from golem.output.run_record import versions
 from golem.runtime.messages import quoted
 from golem.runtime.problems import Parameter, ProblemError, Set, Text, message_of, names_remedies
 from golem.runtime.progress import ProgressDisplay

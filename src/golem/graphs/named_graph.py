@@ -1,11 +1,14 @@
-"""NamedGraph: what a file can store about a graph, as matrices and as lists of nodes and edges."""
+"""NamedGraph: what a file can store about a graph, as matrices and as lists of nodes and edges.
+
+`EdgeRow` has the columns of an edge, which the tables, files and pages of a learned graph share.
+"""
 
 from __future__ import annotations
 
 import reprlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, get_args, get_type_hints
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,9 +22,58 @@ from golem.runtime.types import BoolMatrix, Matrix, Vector
 if TYPE_CHECKING:
     from golem.graphs.graph_document import CoefficientRecord, VariableRecord
 
+DirectionSource = Literal["structure", "variances", "shape", "knowledge", "interventions", "none"]
+
+
+@dataclass(frozen=True)
+class EdgeRow:
+    """One edge of a learned graph, and all that is known about it: a row of edges.csv and graph.json.
+
+    Parameters
+    ----------
+    source, target : str
+        The cause and the effect.
+    weight, standardized_weight, standard_error : float or None
+        The weight, the same in standard deviations of both ends, and its error by least squares with the graph as
+        given. None if an end is a category; the error also if the weights are not least squares.
+    undecided, by_variance : bool
+        Whether `direction_from` is "none" or "variances".
+    drop_loss : float or None
+        The loss of score without the edge, in units of the deviance (see `golem.diagnostics.edge_loss`).
+    direction_from : str or None
+        What the direction rests on; None if the graph has a cycle or the method does not say.
+    direction_strength, direction_error_rate : float or None
+        The evidence for the direction: `strength` and `error_rate` of `golem.directions.decisions.EdgeRecord`.
+    edge_strength : float or None
+        In a table with categories: how much the deviance rises without the edge.
+    adjacency_frequency, direction_frequency, weight_low, weight_high, effect_low, effect_high : float or None
+        Frequencies and intervals of a bootstrap.
+    """
+
+    source: str
+    target: str
+    weight: float | None
+    standardized_weight: float | None
+    standard_error: float | None
+    undecided: bool
+    by_variance: bool
+    drop_loss: float | None
+    direction_from: DirectionSource | None
+    direction_strength: float | None
+    direction_error_rate: float | None
+    edge_strength: float | None
+    adjacency_frequency: float | None = None
+    direction_frequency: float | None = None
+    weight_low: float | None = None
+    weight_high: float | None = None
+    effect_low: float | None = None
+    effect_high: float | None = None
+
+
+EDGE_COLUMNS = get_type_hints(EdgeRow)
 # Columns of edges that are true or false, or one of a few words; all others are numbers.
-FLAGS = ("undecided", "by_variance")
-WORDS = {"direction_from": ("structure", "variances", "shape", "knowledge", "interventions", "none")}
+FLAGS = tuple(name for name, kind in EDGE_COLUMNS.items() if kind is bool)
+WORDS = {"direction_from": get_args(DirectionSource)}
 # A column that only graphs of tables with categories have.
 STRENGTH = "edge_strength"
 # Attributes that formats use themselves, which are not columns.

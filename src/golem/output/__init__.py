@@ -4,9 +4,9 @@ Everything here is a function of a model or of its document. Nothing here learns
 """
 
 from golem.graphs.formats.networkx_formats import from_networkx
-from golem.output.document import Supplement, list_edges
+from golem.output.document import Supplement, save
+from golem.output.edge_list import list_edges
 from golem.output.export import export_graph, from_causal_learn, to_causal_learn, to_networkx
-from golem.output.result_files import save
 
 __all__ = [
     "Supplement",

@@ -152,8 +152,13 @@ class TableRegression:
                         found.append(LevelCoefficient(source.name, levels[0], target.name, levels[1], *value))
         return found
 
-    def means_given_zero(self, edges: Edges) -> Vector:
-        """Return the intercepts of numbers, with categories at their reference levels; NaN for categories."""
+    def intercepts_of(self, edges: Edges, weights: Vector) -> Vector:
+        """Return the intercepts of numbers, given the weights; NaN for categories.
+
+        In a table with categories the weights are those of least squares, and categories are at their reference levels.
+        """
+        if self._has_only_numbers:
+            return self.table.intercepts(edges.matrix(weights))
         found = np.full(edges.d, np.nan)
         for group in self._groups(edges):
             for j in np.intersect1d(group.nodes, self._numbers).tolist():

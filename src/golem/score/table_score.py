@@ -150,9 +150,18 @@ class NodeScore(ABC):
         """Return the BIC of a graph with free noise variances; None where no common covariance defines it."""
         return None
 
+    @property
+    def noise_model(self) -> Likelihood | None:
+        """The noise model of all variables; None if some of them are categories, which have no noise."""
+        return self.likelihood if self.table.coding.is_numeric else None
+
     def why_free(self) -> str:
         """Return why every variable has its own noise variance, if that is not the choice of the user or the data."""
         return ""
+
+    def prior_settings(self) -> dict[str, float]:
+        """Return the settings of the prior on the parameters of the nodes, by name, if there is one."""
+        return {}
 
     def chosen(self, choice: NoiseChoice | None) -> NodeScore:
         """Return the score with the noise model that was chosen from the data, if it was open."""
@@ -334,6 +343,10 @@ class CountScore(_SumScore):
     def evidence(self) -> tuple[str, ...]:
         """Return the sources that can direct edges."""
         return ()
+
+    def prior_settings(self) -> dict[str, float]:
+        """Return the settings of the Dirichlet prior of BDeu."""
+        return {"equivalent_sample_size": Counts.equivalent_sample_size} if self.prior == "bdeu" else {}
 
     def deviance(self) -> CountScore:
         """Return the score without its penalty."""

@@ -33,10 +33,9 @@ from golem.estimator.golem import Golem
 from golem.estimator.settings import is_counted
 from golem.gradient.certificate import Certificate
 from golem.graphs.graph_document import GraphDocument
-from golem.output.document import Supplement, describe
+from golem.output.document import RESULT_FILES, Supplement, describe
 from golem.output.notebook import model_html
-from golem.output.repeat import Repeat
-from golem.output.result_files import RESULT_FILES
+from golem.output.run_record import Repeat
 from golem.runtime.files import require_writable
 from golem.runtime.messages import quoted
 from golem.runtime.names import suggests_parameters

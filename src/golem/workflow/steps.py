@@ -20,10 +20,9 @@ from golem.estimator.golem import Golem
 from golem.estimator.settings import is_counted
 from golem.gradient.paper_recipe import NOISE_MODELS
 from golem.graphs.graph_document import GraphDocument
-from golem.output.document import Supplement, describe
-from golem.output.figures import plot_model, plot_path
+from golem.output.document import RESULT_FILES, Supplement, describe, path_text, save_document
+from golem.output.figures import plot_model, plot_path, save_figure
 from golem.output.report import report_document
-from golem.output.result_files import RESULT_FILES, path_text, save_document, save_figure
 from golem.runtime.files import write_text
 from golem.runtime.interrupts import holding_interrupts, keep
 from golem.runtime.messages import counted

@@ -21,9 +21,8 @@ from golem.data.table_summary import TableSummary
 from golem.graphs.graph_document import GraphDocument
 from golem.graphs.named_graph import NamedGraph
 from golem.output.document import SCORES, Supplement, describe
-from golem.output.report.content import model_content
+from golem.output.report.content import model_content, scatter_plots
 from golem.output.report.page import render
-from golem.output.report.scatters import packed
 from golem.runtime.files import write_text
 from golem.runtime.version import __version__
 from golem.score.score_settings import DISCRETE
@@ -125,7 +124,7 @@ def report_document(
     ...     report_document(describe(model), folder + "/report.html", title="My data").name
     'report.html'
     """
-    content = model_content(document, truth, other) | {"scatters": packed(scatters)}
+    content = model_content(document, truth, other) | {"scatters": scatter_plots(scatters)}
     try:
         words = SCORES.get(document.score or "", document.score)
         page = render(

@@ -7,9 +7,10 @@ import pandas as pd
 import pytest
 
 from golem import Golem
-from golem.output.document import describe, list_edges
+from golem.output import save
+from golem.output.document import describe
+from golem.output.edge_list import list_edges
 from golem.output.report import report_document
-from golem.output.result_files import save
 from golem.readers import read_graph
 
 TARGETS = {"control": [], "<ko>": ["b"]}

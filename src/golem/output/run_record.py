@@ -1,25 +1,162 @@
-"""Repetition of a run: read its graph.json, and compare a new fit with it."""
+"""The record of a run: its settings as JSON, as options of `golem fit`, as an estimator; a comparison with it."""
 
 from __future__ import annotations
 
+import csv
+import dataclasses
 import glob
+import io
 import math
 import os
-from collections.abc import Iterator, Mapping
+import platform
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import msgspec
+import numpy as np
+
+from golem.data.knowledge import Knowledge, NamedKnowledge
 from golem.estimator.golem import Golem
 from golem.estimator.settings import is_counted
+from golem.gradient.adam import Adam
+from golem.gradient.lbfgs import LBFGS
 from golem.graphs.formats import read_graph_document
 from golem.graphs.graph_document import GraphDocument, SourceRecord
-from golem.output.settings_document import model_from, versions
-from golem.runtime.messages import counted
+from golem.runtime.devices import Placement
+from golem.runtime.messages import counted, quoted
+from golem.runtime.names import column_names
 from golem.runtime.problems import Set, Text, placed
 from golem.runtime.version import __version__
+from golem.score.acyclicity import Expm, LogDet, Polynomial
+from golem.score.sparsity import L0
+from golem.search.solver import Order
 
+# Types that a settings document may contain.
+_TYPES: dict[str, Any] = {kind.__name__: kind for kind in (Order, Adam, LBFGS, Expm, Polynomial, LogDet, L0, Placement)}
+# Settings that are options of `golem fit`, with the values that need no option.
+_OPTIONS: dict[str, Any] = {
+    "noise": "auto", "lambda_sparsity": None, "lambda_dag": None, "threshold": None, "solver": "order", "effort": None,
+    "max_iter": None, "time_limit": None, "device": "cpu", "missing": "error", "random_state": 0, "shape": "auto",
+    "intervention": "soft", "intercepts": "separate", "score_function": "auto",
+}  # fmt: skip
+_NAMES = {"random_state": "--seed", "score_function": "--score"}
 _SAME_WEIGHT = 1e-6
+
+
+def settings(model: Golem) -> dict[str, Any]:
+    """Return the parameters of an estimator for JSON; `model_from` is the inverse."""
+    known = model.knowledge
+    if isinstance(known, Knowledge):
+        unnamed = column_names(None, len(known.required))
+        known = known.by_name(model.moments_.variables if hasattr(model, "moments_") else unnamed)
+    values = {name: plain(value) for name, value in model.get_params().items() if name != "callback"}
+    return values | {"knowledge": known.document() if isinstance(known, NamedKnowledge) else None}
+
+
+def model_from(values: Mapping[str, Any]) -> Golem:
+    """Return an estimator with the given settings.
+
+    Raises
+    ------
+    ValueError
+        If a setting is unknown to this version, or cannot be restored from a file.
+
+    Examples
+    --------
+    >>> import json
+    >>> model = Golem("ev", Adam(max_iter=100), knowledge=Knowledge.named(required=[("a", "b")]))
+    >>> model_from(json.loads(json.dumps(settings(model)))).get_params() == model.get_params()
+    True
+    """
+    known = Golem().get_params()
+    unknown = [name for name in values if name not in known or name == "callback"]
+    if unknown:
+        raise ValueError(f"Unknown settings {quoted(unknown)}: golem {__version__} does not have them.")
+    parameters = {name: _restored(value) for name, value in values.items()}
+    if isinstance(parameters.get("random_state"), str):
+        raise ValueError("The run cannot be repeated: its seed was a Generator, whose state is not recorded.")
+    if isinstance(parameters.get("init"), list):
+        parameters["init"] = np.array(parameters["init"])
+        if parameters["init"].dtype.kind not in "biuf":
+            raise ValueError("The start 'init' must contain only numbers.")
+    if parameters.get("knowledge") is not None:
+        parameters["knowledge"] = Knowledge.named(**parameters["knowledge"])
+    return Golem(**parameters)
+
+
+def plain(value: Any) -> Any:
+    """Convert a parameter to JSON: dataclasses by name and fields, arrays and NumPy numbers to plain Python."""
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        fields = {field.name: plain(getattr(value, field.name)) for field in dataclasses.fields(value)}
+        return {"type": type(value).__name__} | fields
+    if isinstance(value, np.ndarray | np.generic):
+        return value.tolist()
+    if isinstance(value, tuple):
+        return [plain(part) for part in value]
+    return value if isinstance(value, str | int | float | bool | list | type(None)) else repr(value)
+
+
+def _restored(value: Any) -> Any:
+    """Undo `plain` for settings objects."""
+    if not isinstance(value, dict) or "type" not in value:
+        return value
+    name = str(value["type"])
+    if name not in _TYPES:
+        raise ValueError(f"Unknown type {name!r} in the settings: golem {__version__} does not have it.")
+    unknown = value.keys() - {"type", *(field.name for field in dataclasses.fields(_TYPES[name]))}
+    try:
+        if unknown:
+            raise msgspec.ValidationError(f"unknown {quoted(sorted(unknown))}")
+        return msgspec.convert(value, _TYPES[name])
+    except msgspec.ValidationError as error:
+        raise ValueError(f"The settings of {name!r} are damaged or from another version of golem ({error}).") from None
+
+
+def versions() -> dict[str, str]:
+    """Return the versions of Python, NumPy and SciPy."""
+    import scipy
+
+    return {"python": platform.python_version(), "numpy": np.__version__, "scipy": scipy.__version__}
+
+
+def fit_words(document: GraphDocument) -> list[str]:
+    """Return the words after `golem fit` that give the files and settings of a document, without its knowledge.
+
+    Settings that are not options, such as a solver with parameters of its own, are left out.
+
+    Examples
+    --------
+    >>> fit_words(GraphDocument(names=["a"], settings={"noise": "nv", "random_state": 0}))
+    ['data.csv', '--noise', 'nv']
+    """
+    source, words = document.data, []
+    paths = source.paths if source is not None and source.paths else ["data.csv"]
+    for name, usual in _OPTIONS.items():
+        value = (document.settings or {}).get(name, usual)
+        if isinstance(value, str | int | float) and value != usual:
+            words += [_NAMES.get(name, f"--{name.replace('_', '-')}"), str(value)]
+    if source is not None:
+        words += ["--columns", _listed(source.columns)] if source.columns else []
+        words += ["--drop", _listed(source.drop)] if source.drop else []
+        words += [] if source.header is None else ["--header" if source.header else "--no-header"]
+        words += [word for marker in source.na for word in ("--na", marker)]
+        words += ["--categorical", _listed(source.categorical)] if source.categorical else []
+        words += ["--numeric", _listed(source.numeric)] if source.numeric else []
+        words += [] if source.environment is None else ["--environment", source.environment]
+        words += ["--environments"] if source.environments else []
+        words += [] if source.targets is None else ["--targets", source.targets]
+        words += ["--covariance"] if source.covariance else []
+        words += [] if source.rows is None else ["--rows", str(source.rows)]
+    return [*paths, *words]
+
+
+def _listed(names: Iterable[str]) -> str:
+    """Join names with commas, as --columns and --drop read them."""
+    text = io.StringIO()
+    csv.writer(text, lineterminator="").writerow(names)
+    return text.getvalue()
 
 
 @dataclass(frozen=True)
@@ -66,14 +203,14 @@ def _size(weight: Any, strength: Any) -> float:
 
 
 @dataclass(frozen=True, eq=False)
-class Run:
+class RunRecord:
     """A run, as recorded in its graph.json."""
 
     path: Path
     document: GraphDocument
 
     @classmethod
-    def read(cls, path: str | Path) -> Run:
+    def read(cls, path: str | Path) -> RunRecord:
         """Read graph.json; raise a ValueError if the file is not one, or has no settings."""
         document = read_graph_document(path)
         if document.settings is None:
