@@ -259,17 +259,13 @@ class GraphDocument(msgspec.Struct, kw_only=True):
 
     def graph(self) -> NamedGraph:
         """Return the graph; refuse repeated names, unknown or repeated edges, and weights that are not finite."""
-        nodes: list[dict[str, float | None]] = [{} for _ in self.names]
-        for column, values in (("noise_variance", self.noise_variances), ("intercept", self.intercepts)):
-            for node, value in zip(nodes, values or [], strict=bool(values)):
-                node[column] = value
-        graph = NamedGraph.from_lists(self.names, self._edges(), nodes)
-        return replace(graph, variables=self.variables, coefficients=self.coefficients)
-
-    def _edges(self) -> list[tuple[str, str, dict[str, str | bool | float]]]:
-        """Return the edges with the attributes that are known."""
         known = [{key: value for key, value in row.items() if value is not None} for row in self.edge_table]
-        return [(str(row.pop("source")), str(row.pop("target")), row) for row in known]
+        edges = [(str(row.pop("source")), str(row.pop("target")), row) for row in known]
+        absent = [None] * len(self.names)
+        values = zip(self.noise_variances or absent, self.intercepts or absent, strict=True)
+        nodes = [{"noise_variance": variance, "intercept": intercept} for variance, intercept in values]
+        graph = NamedGraph.from_lists(self.names, edges, nodes)
+        return replace(graph, variables=self.variables, coefficients=self.coefficients)
 
     def plain(self) -> dict[str, Any]:
         """Return the document as dictionaries, lists and numbers."""
