@@ -49,7 +49,7 @@ def model_content(
     document: GraphDocument, truth: NamedGraph | None = None, other: tuple[str, NamedGraph] | None = None
 ) -> dict[str, Any]:
     """Return the data of a page about one model; the arguments are those of `golem.output.report.report_document`."""
-    names, edges = tuple(document.names), document.listed_edges()
+    names, edges = tuple(document.names), document.graph().edges
     graphs = [graph_entry("learned", document.edge_table, names)]
     references = [] if truth is None else [("truth", as_truth(truth.aligned(names), names))]
     if other is not None:
