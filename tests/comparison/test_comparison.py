@@ -28,8 +28,12 @@ from golem.comparison.report import comparison_content
 from golem.comparison.result import Comparison, Row
 from golem.comparison.run import compare, compare_file, default_methods, packages_not_installed
 from golem.data.coded_tables import CodedTable
+from golem.data.table import Table
+from golem.data.table_reading import read_table
 from golem.graphs.dag import cpdag
 from golem.graphs.named_graph import NamedGraph
+from golem.score.score_settings import ScoreSettings
+from golem.score.table_score import score_of
 from golem.simulate import simulate
 
 # Fake packages, found by the child through PYTHONPATH: one hangs, one raises, one takes its process down.
@@ -351,7 +355,8 @@ def test_a_class_without_a_member_has_no_bic(drawn):
 
     estimate = Estimate(cpdag(drawn.sem.adjacency), True, None)
     row = _row("pc", Outcome("done", "", estimate, 1.0), drawn.sem.adjacency)
-    assert _with_scores(row, estimate, Moments.from_rows(drawn.data)).bic is None
+    score = score_of(read_table(drawn.data), ScoreSettings())
+    assert _with_scores(row, estimate, score, None).bic is None
     assert row.shd == row.shd_c == 0
 
 
@@ -456,7 +461,7 @@ def test_knowledge_is_obeyed_or_refused(drawn, monkeypatch, tmp_path):
 
 def test_the_child_process_knows_that_values_are_missing():
     table = CodedTable.read(pd.DataFrame({"a": ["x", "y", None, "y"] * 9, "b": ["u", "v", "v", "u"] * 9}))
-    with MethodProcess((None, table.moments("em"), Knowledge.of(2), None), ["order-bdeu"]) as process:
+    with MethodProcess((Table.single(table.moments("em")), Knowledge.of(2)), ["order-bdeu"]) as process:
         assert "order-bdeu counts complete rows" in process.run("order-bdeu").message
 
 

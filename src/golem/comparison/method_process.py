@@ -14,17 +14,16 @@ from pathlib import Path
 from typing import Any, NamedTuple, Self
 
 from golem.comparison.other_packages import OTHER_PACKAGES, Estimate
-from golem.comparison.registry import Tables, learn_with, prepare
+from golem.comparison.registry import learn_with, prepare
 from golem.comparison.result import Step
 from golem.data.knowledge import Knowledge
-from golem.data.moments import Moments
+from golem.data.table import Table
 from golem.runtime.child_process import ChildProcess, CrashError, TimeLimitError
 from golem.runtime.files import naming_file, temporary_folder
 from golem.runtime.problems import message_of
-from golem.runtime.types import Matrix
 
-# What methods learn from: the rows, if there are any, their moments, the knowledge, and the tables of environments.
-MethodData = tuple[Matrix | None, Moments, Knowledge, Tables | None]
+# What methods learn from: the table and the knowledge.
+MethodData = tuple[Table, Knowledge]
 
 
 @dataclass(frozen=True, eq=False)
@@ -136,8 +135,7 @@ class _MethodProcessElsewhere(NamedTuple):
 def answer(name: str, start_clock: Callable[[], None]) -> Outcome:
     """Run a method, in the child."""
     data = _read_data(sys.argv[1])
-    _, moments, _, tables = data
-    prepare(name, by_local_scores=tables is not None or not moments.coding.is_numeric)
+    prepare(name, data[0])
     start_clock()
     return outcome_of(name, data)
 

@@ -1,4 +1,4 @@
-"""The tables of several environments, for methods that need moments and for those that need rows."""
+"""Files with a column of environments, as `compare` takes them."""
 
 from __future__ import annotations
 
@@ -10,27 +10,15 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from golem.comparison.registry import Tables, named_table
-from golem.data.checks import require_numbers
+from golem.data.coded_tables import CodedTable
 from golem.data.environment_files import environment_shards, labelled, rows_by_label
 from golem.data.files.streaming import KeptRows
 from golem.data.missing import MissingChoice
-from golem.data.table_reading import read_table
 from golem.data.table_source import CovarianceSource, TableSource
 from golem.data.table_summary import TableSummary
 from golem.data.targets import read_targets
 from golem.data.variables import Coding
 from golem.runtime.problems import ProblemError
-
-
-def read_tables(X: Any, environments: Any, targets: Mapping[Any, Any] | None, missing: MissingChoice) -> Tables:
-    """Return the environments of a table, and the complete rows of each; the arguments are those of `Golem.fit`."""
-    found = read_table(X, environments=environments, targets=targets, missing=missing)
-    require_numbers(found.moments())
-    # A hard target may be constant in its environment; a soft method then says so itself.
-    found.require_learnable("hard")
-    rows = [part.rows for part in found.parts if isinstance(part.rows, np.ndarray)]
-    return Tables(found, None if missing == "em" or len(rows) < len(found.parts) else rows)
 
 
 class LabelledRows(NamedTuple):
@@ -60,4 +48,4 @@ def labelled_rows(
     labels = np.repeat(list(parts), [len(part) for part in parts.values()])
     rows = np.concatenate(list(parts.values()))
     summary = TableSummary.of(Coding.numeric(table.names), len(rows), rows)
-    return LabelledRows(named_table(rows, table.names), labels, known, summary)
+    return LabelledRows(CodedTable(Coding.numeric(table.names), rows), labels, known, summary)

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from golem.graphs.dag import is_dag, topological_order
 from golem.runtime.types import BoolMatrix
-from golem.search.shared_kernel_arrays import ALLOWED, REQUIRED
+from golem.search.order_kernel_arrays import ALLOWED, REQUIRED
 
 
 def checked_masks(

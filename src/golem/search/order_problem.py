@@ -10,11 +10,13 @@ import numpy as np
 
 from golem.data.moments import Moments
 from golem.runtime.types import BoolMatrix, Vector
+from golem.score.gaussian_columns import GaussianColumns
 from golem.score.solution import Callback
 from golem.search.exact_order import ExactOrders
+from golem.search.masks import checked_masks
 
 if TYPE_CHECKING:
-    from golem.search.free.order_search import OrderSearch
+    from golem.search.engines.correlation import CorrelationEngine
 
 Effort = Literal["fast", "default", "thorough"]
 # Starts, and perturbations per start: (how many, base, times sqrt(d) or, for many nodes, d / 20).
@@ -40,11 +42,12 @@ class OrderProblem:
     @functools.cached_property
     def exact(self) -> ExactOrders:
         """The residual variances that exact searches share, for few nodes."""
-        return ExactOrders(self.moments.standardized().covariance, self.moments.n)
+        return ExactOrders(GaussianColumns(self.moments.standardized().covariance, self.moments.n, self.penalties))
 
     @functools.cached_property
-    def search(self) -> OrderSearch:
+    def engine(self) -> CorrelationEngine:
         """What searches over orders of many nodes share."""
-        from golem.search.free.order_search import OrderSearch  # imports numba
+        from golem.search.engines.correlation import CorrelationEngine  # imports numba
 
-        return OrderSearch(self.moments.covariance, self.moments.n, self.penalties, *self.masks)
+        score = GaussianColumns(self.moments.covariance, self.moments.n, self.penalties)
+        return CorrelationEngine(score, *checked_masks(score.d, *self.masks))

@@ -32,7 +32,7 @@ from golem.runtime.result_folder import result_folder
 from golem.runtime.types import Matrix
 from golem.score.solution import Progress, Status
 from golem.search.exact_order import LARGEST_EXACT
-from golem.search.local.local_search import compile_local_search
+from golem.search.search_order import compile_node_scores
 from golem.search.solver import compile_search
 
 SILENT = ProgressDisplay()
@@ -86,7 +86,7 @@ def compile_kernels(model: Golem, d: int, progress: ProgressDisplay = SILENT, lo
         if not local:
             compile_search(NOISE_MODELS[model.noise].likelihood(2), d)
         elif d > LARGEST_EXACT:
-            compile_local_search()
+            compile_node_scores()
 
 
 def assess(
