@@ -90,7 +90,8 @@ def compare(
     from golem.comparison.run import compare_file, default_methods, packages_not_installed
     from golem.data.files.standard_input import spooled
     from golem.data.knowledge import with_edges
-    from golem.data.table_source import open_table
+    from golem.data.source import open_table
+    from golem.data.targets import read_targets
     from golem.workflow.inputs import naming, require_kept, title_of
 
     chosen = [name for name in options.all_names(methods) if name]
@@ -105,9 +106,10 @@ def compare(
         bars = ProgressBars(bars=not (quiet or as_json), notes=not quiet)
         reading = table.reading
         if environment is not None:
-            reading = dataclasses.replace(reading, drop=[*reading.drop, environment])
-        with showing_warnings(quiet), naming([data]):
-            source = open_table(paths, reading, table.drop_dependent, table.missing, bars)
+            reading = dataclasses.replace(reading, environment=environment)
+        with showing_warnings(quiet), naming([data], [] if targets is None else [targets]):
+            known_targets = None if targets is None else read_targets(targets)
+            source = open_table(paths, reading, table.drop_dependent, table.missing, bars, known_targets)
         require_kept([*source.paths, *([truth] if truth else [])], output, COMPARISON_FILES)
         if (output / "graph.json").exists():
             raise ValueError(
@@ -125,8 +127,6 @@ def compare(
                 missing=table.missing,
                 time_limit=time_limit,
                 callback=show,
-                environment=environment,
-                targets=targets,
                 progress=bars,
             )
         result = _with_options(result)

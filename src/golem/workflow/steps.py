@@ -12,10 +12,8 @@ from golem.assessment.bootstrap_result import Bootstrap
 from golem.assessment.diagnostics import Diagnosis, diagnose, find_outside_intervals
 from golem.assessment.second_search import is_repeatable, keep_better
 from golem.assessment.selection import GolemCV, Selection
-from golem.data.environment_files import EnvironmentSource
-from golem.data.moments import Moments
+from golem.data.source import Source
 from golem.data.table import Table
-from golem.data.table_source import Source, TableSource
 from golem.estimator.golem import Golem
 from golem.estimator.settings import is_counted
 from golem.gradient.paper_recipe import NOISE_MODELS
@@ -55,13 +53,12 @@ def choose(
 
 def learn(
     model: Golem,
-    moments: Moments | Table,
+    table: Table,
     progress: ProgressDisplay = SILENT,
     checkpoint: str | Path | None = None,
-    rows: Any = None,
 ) -> None:
-    """Compile the search, then fit with progress; `rows` are for directions by noise shapes or by interventions."""
-    compile_kernels(model, moments.d, progress, isinstance(moments, Table) or not moments.coding.is_numeric)
+    """Compile the search, then fit with progress."""
+    compile_kernels(model, table.d, progress, table.has_environments or not table.coding.is_numeric)
     before = model.callback
     with progress.solving() as show:
         listeners = [listener for listener in (show, before) if listener is not None]
@@ -72,7 +69,7 @@ def learn(
 
         model.set_params(callback=call_all if listeners else None)
         try:
-            model.fit(moments, checkpoint=checkpoint, rows=rows)
+            model.fit(table, checkpoint=checkpoint)
         finally:
             model.set_params(callback=before)
 
@@ -110,7 +107,7 @@ def assess(
     if replicates:
         # So that the graph survives a failed bootstrap.
         write(model, output, describe(model, supplement), "The graph, without the bootstrap, is", title=title)
-        found = resample(model, source.sample, replicates, seed, output, progress)
+        found = resample(model, source.table, replicates, seed, output, progress)
         supplement = dataclasses.replace(supplement, bootstrap=found)
         if found is None or found.interrupted:
             return supplement, f"The graph and {counted(0 if found is None else found.replicates, 'replicate')} are"
@@ -130,14 +127,7 @@ def search_again(model: Golem, source: Source, progress: ProgressDisplay = SILEN
     """Search once more, if that may help, and let the model show the better graph."""
     if is_repeatable(model):
         with progress.waiting("Searching again, with the columns in reverse order"):
-            keep_better(model, rows_for_directions(source, model.moments_))
-
-
-def rows_for_directions(source: Source, moments: Moments | Table) -> Any:
-    """Return a function that returns the rows for the directions of edges; tables with categories need all of them."""
-    if isinstance(source, TableSource) and isinstance(moments, Moments) and not moments.coding.is_numeric:
-        return source.all_rows
-    return source.sample_of_environments if isinstance(source, EnvironmentSource) else source.sample_of_rows
+            keep_better(model, source.table)
 
 
 def check(model: Golem, rows: Callable[[], Matrix | None], progress: ProgressDisplay = SILENT) -> Diagnosis | None:
