@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from golem import Golem, Knowledge, diagnose
-from golem.assessment.diagnostics.categories import _rows
+from golem.assessment.diagnostics.checked_model import coded_rows
 
 
 def drawn(n=400, seed=0):
@@ -39,7 +39,9 @@ def test_rows_must_have_the_types_and_levels_of_the_model():
     levels = model.variables_[0].levels
     part = table[table["kind"] == levels[2]], table[table["kind"] == levels[0]][:9]
     part = pd.concat(part).iloc[:, ::-1]
-    np.testing.assert_array_equal(_rows(part, model)[:, 0], [levels.index(level) for level in part["kind"]])
+    np.testing.assert_array_equal(
+        coded_rows(part, model.table_.coding)[:, 0], [levels.index(level) for level in part["kind"]]
+    )
 
 
 @pytest.mark.parametrize("columns", [["kind", "first", "flag", "group"], ["kind", "flag", "group"]])
