@@ -216,7 +216,7 @@ def find_effects(checked: CheckedModel) -> Verdict | None:
     silent, only_mean = _without_effect(shifts, _uses_means(checked))
     more = _untested_targets(table)
     if more and not shifts:
-        return note(more, "Compare how often their levels occur in each environment.")
+        return note(more, "Compare how often each level occurs in the environments.")
     more = f" {more}" if more else ""
     if silent:
         return warning(
