@@ -9,8 +9,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from golem.assessment.consensus import ranked_pairs
-from golem.assessment.edge_frequencies import edge_frequencies
+from golem.assessment.edge_frequencies import edge_frequencies, ranked_pairs
 from golem.data.coded_sample import CodedRows
 from golem.data.environment_sample import EnvironmentSample
 from golem.data.resampling import Sample
@@ -50,7 +49,7 @@ class Bootstrap:
         The same of the total effect of i on j, (I - B)^-1; 1 if i = j. NaN if it passes through a category in some
         graph.
     consensus : ndarray of shape (d, d), bool
-        A DAG of the adjacencies that most graphs have (`golem.assessment.consensus`).
+        A DAG of the adjacencies that most graphs have (`golem.assessment.edge_frequencies`).
     em : bool
         Whether incomplete rows were resampled too, and the moments of each resample estimated by EM.
     """

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import golem
-from golem import Golem, diagnose, next_experiment
+from golem import Golem, Knowledge, diagnose, next_experiment
 from golem.data.coded_tables import CodedTable
 from golem.data.table import Part, Table
 from golem.data.variables import Coding, Variable
@@ -73,12 +73,24 @@ def test_the_findings_of_environments_and_of_categories_appear(intervention, tar
         assert found["target-effects"].finding == "All 1 target show an effect."
     else:
         assert "on 'kind' was not checked, because it is a category" in found["target-effects"].finding
-    with pytest.raises(ValueError, match="needs numbers, .* 'kind', 'flag'"):
+    with pytest.raises(ValueError, match=r"needs numbers, .* 'kind', 'flag'"):
         golem.check(model, np.vstack(list(parts.values())))
     assert next_experiment(model).undecided == int(model.undecided_.sum())
     losses = drop_losses(model)
     assert edge_loss(model, "x", "y").drop == pytest.approx(losses[1, 2])
     assert (losses[model.adjacency_] > 0).all()
+
+
+@pytest.mark.parametrize("intervention", ["soft", "hard"])
+def test_a_level_that_only_an_experiment_on_its_effect_has(intervention):
+    rng = np.random.default_rng(0)
+    parts = {"control": rows(rng, 400, levels=2), "exp": rows(rng, 300, "x", intervention)}
+    known = Knowledge.named(required=[("kind", "x")])
+    model = Golem(intervention=intervention, knowledge=known).fit(table(parts, {"control": [], "exp": ["x"]}))
+    found = {one.source_level: one for one in model.coefficients_ if one.target == "x"}
+    assert found["b"].coefficient == pytest.approx(EFFECT[1], abs=4 * found["b"].standard_error)
+    assert found["c"].standard_error is None  # x is regressed on the rows of the control
+    assert not diagnose(model).at("warning")
 
 
 def test_effects_on_a_number_and_on_a_category_are_told_apart():
