@@ -44,6 +44,16 @@ def test_rows_must_have_the_types_and_levels_of_the_model():
     )
 
 
+def test_arrays_of_booleans_are_matched_by_position():
+    X = np.random.default_rng(0).random((200, 3)) < [0.3, 0.6, 0.5]
+    model = Golem().fit(X)
+    levels = np.array([variable.levels for variable in model.variables_])
+    codes = coded_rows(X[:50], model.table_.coding).astype(int)
+    np.testing.assert_array_equal(levels[np.arange(3), codes], X[:50].astype(str))
+    np.testing.assert_array_equal(coded_rows(codes.astype(float), model.table_.coding), codes)
+    assert diagnose(model, X) == diagnose(model)  # the score counts all rows
+
+
 @pytest.mark.parametrize("columns", [["kind", "first", "flag", "group"], ["kind", "flag", "group"]])
 def test_a_category_that_another_determines_is_named_with_a_remedy(columns):
     table = drawn().assign(group=lambda table: np.where(table["kind"] == "a", "A", "other"))[columns]

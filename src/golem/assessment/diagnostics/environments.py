@@ -9,9 +9,9 @@ probabilities of their levels are not linear in the parents.
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -66,34 +66,26 @@ def mechanism_shifts(environments: Table, parents: Sequence[Sequence[int]]) -> l
         The parents of each variable.
     """
     observational = [e for e, targets in enumerate(environments.targets) if not targets]
-    alone = [_Group.of(environments, (e,)) for e in range(len(environments.labels))]
     first, numbers = environments.coding.first, np.flatnonzero(environments.coding.levels == 0)
     columns = [[k for i in sorted(own) for k in range(first[i], first[i + 1])] for own in parents]
-    pooled: dict[tuple[int, ...], _Group] = {}
+    group = functools.cache(
+        lambda which: _Group(environments.pooled(which), sum(environments.parts[k].moments.n for k in which))
+    )
     shifts = []
     for e, targets in enumerate(environments.targets):
         for j in numbers.tolist():
-            others = [k for k in (observational or environments.without(j)) if k != e]
-            if not others:
-                continue
-            which = tuple(others)
-            if which not in pooled:
-                pooled[which] = _Group.of(environments, which)
-            tests = _compare(alone[e], pooled[which], int(first[j]), np.array(columns[j], dtype=np.intp))
-            shifts.append(Shift(e, j, j in targets, tests))
+            others = tuple(k for k in (observational or environments.without(j)) if k != e)
+            if others:
+                tests = _compare(group((e,)), group(others), int(first[j]), np.array(columns[j], dtype=np.intp))
+                shifts.append(Shift(e, j, j in targets, tests))
     return shifts
 
 
-@dataclass(frozen=True, eq=False)
-class _Group:
+class _Group(NamedTuple):
     """Environments taken together, each about its own mean."""
 
     moments: Moments
     rows: int
-
-    @classmethod
-    def of(cls, environments: Table, which: tuple[int, ...]) -> _Group:
-        return cls(environments.pooled(which), sum(environments.parts[e].moments.n for e in which))
 
 
 class _Regression(NamedTuple):
