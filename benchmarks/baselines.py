@@ -37,7 +37,8 @@ import scipy
 import golem
 from golem import Moments, metrics
 from golem.baselines import FGS, DirectLiNGAM, Notears
-from golem.comparison.registry import METHODS, learn, prepare
+from golem.comparison.registry import METHODS, learn_with, prepare
+from golem.data.table_reading import read_table
 from golem.score.acyclicity import Expm, Polynomial
 from golem.simulate import simulate
 
@@ -152,7 +153,7 @@ def measure(task: tuple[str, int, str, int, list[str]]) -> list[dict[str, Any]]:
         for name in methods:
             prepare(name)
             if name in METHODS:
-                estimate = learn(name, drawn.data, moments)
+                estimate = learn_with(name, read_table(drawn.data))
                 found, is_class = estimate.graph, estimate.is_class
             else:
                 found, is_class = FGS(structure_prior=1.0).fit(moments).cpdag_, True

@@ -43,7 +43,7 @@ import numpy as np
 from golem import Golem
 from golem.baselines import DirectLiNGAM
 from golem.directions.by_shape import directions_by_shape
-from golem.directions.members import components
+from golem.directions.equivalence_class import components
 from golem.graphs.dag import cpdag, topological_order
 from golem.graphs.edges import Edges
 from golem.metrics import shd, shd_c
@@ -272,7 +272,7 @@ def memory(blocks: tuple[int, ...]) -> None:
             write_parquet(path, count)
             for shape in ("off", "auto"):
                 options = ["--noise", "nv", "--no-diagnose", "--shape", shape, "-q", "-o", folder]
-                command = [sys.executable, "-m", "golem.cli", "fit", str(path), *options]
+                command = [sys.executable, "-m", "golem", "fit", str(path), *options]
                 _, status, used = os.wait4(os.posix_spawn(sys.executable, command, os.environ), 0)
                 cost = f"{used.ru_maxrss / 1024:.0f} MB, {used.ru_utime + used.ru_stime:.1f} s"
                 print(f"{count}e5 rows, --shape {shape}: {cost if status == 0 else 'failed'}", flush=True)

@@ -229,8 +229,6 @@ def empty_cache(device: str) -> None:
 
 def devices(options: argparse.Namespace) -> None:
     """Time both devices with equal variances, data in host memory, and print which one device="auto" takes."""
-    from golem.estimator.settings import placement_for
-
     golem.Golem("ev", device=options.device).fit(draw(300, 1000, 0)[1])
     print('| d | n | cpu, s | search, s | device, s | search, s | "auto" takes |\n|---|---|---|---|---|---|---|')
     for d in options.sizes or ((100, 300) if options.quick else (100, 200, 400, 800, 1600, 3200)):
@@ -241,7 +239,7 @@ def devices(options: argparse.Namespace) -> None:
             fitted = golem.Golem("ev", device=device).fit(X)
             times[device] = min(times[device], (time.perf_counter() - began, fitted.solution_.seconds))
         model = golem.Golem("ev", device="auto")
-        taken = placement_for(model, golem.solvers.Order(), d).device
+        taken = model.settings.placement(d).device
         cells = " | ".join(f"{one:.3f}" for device in times for one in times[device])
         print(f"| {d} | 5000 | {cells} | {taken} |", flush=True)
 
@@ -254,7 +252,7 @@ def command(options: argparse.Namespace) -> None:
             _, X = draw(d, 1000, options.seed, degree=2.0 if d > 1000 else 4.0)
             np.savetxt(f"{folder}/data.csv", X, delimiter=",", header=",".join(f"x{j}" for j in range(d)), comments="")
             noise = ["--noise", "ev"] if d > 1000 else []
-            arguments = [sys.executable, "-m", "golem.cli", "fit", f"{folder}/data.csv", "-o", f"{folder}/out", *noise]
+            arguments = [sys.executable, "-m", "golem", "fit", f"{folder}/data.csv", "-o", f"{folder}/out", *noise]
             times = []
             for _ in range(1 if d > 100 else 3):
                 began = time.perf_counter()

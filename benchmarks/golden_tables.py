@@ -266,7 +266,7 @@ JOBS: dict[str, Job] = {
     ),
     "refused-settings": calls(
         unknown=lambda: Golem(lambda_sparse=1),
-        set_params=lambda: Golem().set_params(sparsity=1),
+        set_params=lambda: Golem().set_params(sparseness=1),
         noise=lambda: Golem("equal").fit(CHAIN),
         solver=lambda: Golem(solver="sgd").fit(CHAIN),
         threshold=lambda: Golem(threshold=0.3).fit(CHAIN),

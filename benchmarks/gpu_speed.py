@@ -35,9 +35,8 @@ from golem.gradient.adam import Adam
 from golem.gradient.replayed_adam import pays_to_replay
 from golem.gradient.rounding import round_to_dag
 from golem.runtime.devices import Placement
-from golem.runtime.gpu import LARGE, warm_inverse
-from golem.runtime.gpu.accelerated import Accelerated, accelerated_functions
-from golem.runtime.gpu.warm_inverse import WarmInverse
+from golem.runtime.gpu import accelerated
+from golem.runtime.gpu.accelerated import LARGE, Accelerated, WarmInverse, accelerated_functions
 from golem.runtime.linear_algebra import logabsdet_and_inverse_transpose
 from golem.score.likelihood import GaussianEV
 from golem.score.objective import Objective
@@ -179,13 +178,13 @@ def spread(options: argparse.Namespace) -> None:
     d, steps, runs = (50, 30, 2) if options.quick else (200, 1000, 20)
     truth, X = draw(d, 5000, 2, options.device)
     S = Placement(options.device).put(Moments.from_rows(X).covariance)
-    usual, warm_inverse._DIRECTIONS = warm_inverse._DIRECTIONS, max(2, d // 50)  # the share of d = 3200
+    usual, accelerated._DIRECTIONS = accelerated._DIRECTIONS, max(2, d // 50)  # the share of d = 3200
     ends: dict[str, list] = {"LU": [], "warm": []}
     for name, k in ((name, k) for name in ends for k in range(runs)):
         take(Accelerated(), replaying=False)
         objective = Objective(S * (1 + k * 1e-15), GaussianEV(), lambda_sparsity=2e-2, lambda_dag=5.0)
         ends[name].append(Adam(max_iter=steps, accelerate=name != "LU").solve(objective))
-    warm_inverse._DIRECTIONS = usual
+    accelerated._DIRECTIONS = usual
     centre = np.mean([one.terms["score"] for one in ends["LU"]])
     for name, solutions in ends.items():
         away = np.array([one.terms["score"] / centre - 1 for one in solutions])

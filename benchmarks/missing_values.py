@@ -24,7 +24,7 @@ import numpy as np
 import golem
 from golem import Golem, Knowledge, Moments, metrics
 from golem.data.checks import DataWarning
-from golem.output.document import list_edges
+from golem.output import list_edges
 from golem.simulate import simulate
 
 

@@ -33,7 +33,7 @@ from golem.estimator.stacked_fits import fit_stacked
 from golem.score.likelihood import GaussianTied
 from golem.score.noise_choice import NoiseScores
 from golem.score.sparsity import L0
-from golem.search.free.free_order import Prior, find_order
+from golem.search.free_order import Prior, find_order
 from golem.search.order_problem import OrderProblem
 from golem.simulate import Simulation, random_dag, simulate
 from golem.solvers import Order

@@ -28,7 +28,7 @@ import numpy as np
 
 import golem
 from golem.runtime.child_process import ChildProcess, CrashError, TimeLimitError, serve
-from golem.runtime.threads import interruptible_map, thread_bounds
+from golem.runtime.threads import in_parallel, thread_bounds
 
 FIRST_SEED = 3000
 Row = dict[str, Any]
@@ -85,11 +85,17 @@ def run_tasks(
         for child in children:
             child.close()
 
-    def worker(child: ChildProcess) -> Callable[[Row], Row]:
-        return lambda task: task | _outcome(child, task, options.limit, end, too_slow)
+    idle = list(children)
+
+    def work(task: Row) -> Row:
+        child = idle.pop()
+        try:
+            return task | _outcome(child, task, options.limit, end, too_slow)
+        finally:
+            idle.append(child)
 
     left = sorted((task for task in tasks if _kind(task, "seed") not in known), key=rank)
-    for row in interruptible_map([worker(child) for child in children], left, close):
+    for _, row in in_parallel(work, left, options.workers, close):
         rows.append(row)
         print(f"{len(rows)} of {len(tasks)}: {json.dumps(row)}", file=sys.stderr, flush=True)
         if options.rows is not None:

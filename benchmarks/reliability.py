@@ -29,7 +29,8 @@ import numpy as np
 import golem
 from golem import Golem
 from golem.data.moments import Moments
-from golem.data.resampling import Rows
+from golem.data.resampling import Drawn, Rows
+from golem.data.table import Table
 from golem.simulate import simulate
 
 HERE = Path(__file__).parent
@@ -63,19 +64,19 @@ def measure(method: str, noise: str, n: int, seed: int) -> list[dict[str, object
 class AllRows(Rows):
     """A resample that counts as many rows as it has."""
 
-    def draw(self, rng: np.random.Generator) -> Moments:
+    def draw(self, rng: np.random.Generator) -> Drawn:
         """Draw with replacement."""
         n = len(self.values)
-        return self.weighted(np.bincount(rng.integers(n, size=n), minlength=n))
+        return self.weighted(np.bincount(rng.integers(n, size=n), minlength=n)), None
 
 
 class HalfSample(Rows):
     """Half the rows, drawn without replacement."""
 
-    def draw(self, rng: np.random.Generator) -> Moments:
+    def draw(self, rng: np.random.Generator) -> Drawn:
         """Draw without replacement."""
         n = len(self.values)
-        return self.weighted((rng.permutation(n) < n // 2).astype(int))
+        return self.weighted((rng.permutation(n) < n // 2).astype(int)), None
 
 
 def ablation(quick: bool) -> None:
@@ -94,7 +95,9 @@ def ablation(quick: bool) -> None:
             for name, (kind, effort) in ways.items():
                 extra, error, sure, right = 0.0, 0.0, 0, 0
                 for one in drawn:
-                    source = kind(Moments.from_rows(one.data), one.data)
+                    source = Table.single(Moments.from_rows(one.data), one.data)
+                    part = source.parts[0]
+                    vars(part)["units"] = kind(part.moments, one.data)  # another way of drawing
                     with warnings.catch_warnings():
                         warnings.simplefilter("ignore", golem.DataWarning)
                         result = golem.bootstrap(Golem(effort=effort), source, 30)

@@ -116,7 +116,7 @@ def measure(folder: Path, truth: LinearSEM, repetitions: int) -> None:
         for code, clock in clocks.items():
             n, *times = json.loads(run([sys.executable, "-c", code, str(folder)])[0])
             clock.append(times)
-        _, *about = run([sys.executable, "-m", "golem.cli", "fit", str(folder), "-o", str(output), "-q"])
+        _, *about = run([sys.executable, "-m", "golem", "fit", str(folder), "-o", str(output), "-q"])
         fits.append(about)
     seconds, cpu = np.median(list(clocks.values()), axis=1).T
     scores = evaluate(truth.weights, read_graph(output / "graph.json").weights)

@@ -3,29 +3,31 @@
 from __future__ import annotations
 
 import contextlib
+import pickle
 from collections.abc import Callable, Iterator
-from typing import Any
+from pathlib import Path
 from unittest import mock
 
-from golem.comparison.method_process import Outcome
-from golem.comparison.worker import _outcome
+from golem.comparison.method_process import Outcome, outcome_of
 
 
-class _Here(contextlib.nullcontext["_Here"]):
-    """Stands for `MethodProcess`, without its time limit."""
+class _Here:
+    """Stands for the `ChildProcess` of a comparison, without its time limit."""
 
-    def __init__(self, *data: Any) -> None:
-        super().__init__(self)
-        self.data = data
+    def __init__(self, module: str, path: str) -> None:
+        self._data = pickle.loads(Path(path).read_bytes())
 
-    def run(self, name: str, time_limit: float | None, tick: Callable[[float], None] | None = None) -> Outcome:
+    def ask(self, name: str, time_limit: float | None, tick: Callable[[float], None] | None = None) -> Outcome:
         if tick is not None:
             tick(0.0)
-        return _outcome(name, *self.data)
+        return outcome_of(name, self._data)
+
+    def close(self) -> None:
+        pass
 
 
 @contextlib.contextmanager
 def methods_here() -> Iterator[None]:
     """Run the methods of comparisons in this process."""
-    with mock.patch("golem.comparison.run.MethodProcess", _Here):
+    with mock.patch("golem.comparison.method_process.ChildProcess", _Here):
         yield

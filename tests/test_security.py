@@ -8,8 +8,8 @@ from pathlib import Path
 
 SOURCE = Path(__file__).parents[1] / "src" / "golem"
 # The two ends of a pipe between golem and its own child process, and the errors of numba's own cache.
-OWN_PICKLES = {"comparison/method_process.py", "comparison/worker.py", "search/numba_compiler.py"}
-UNPICKLERS = {"pickle", "cPickle", "dill", "cloudpickle", "shelve", "marshal"}
+OWN_PICKLES = {"comparison/method_process.py", "runtime/child_process.py", "search/numba_compiler.py"}
+UNPICKLERS = {"pickle", "cPickle", "dill", "cloudpickle", "shelve", "marshal", "multiprocessing"}
 NETWORK = {"urllib.request", "http", "requests", "httpx", "aiohttp", "ftplib", "smtplib", "ssl", "webbrowser"}
 
 
@@ -28,7 +28,7 @@ def imported(nodes):
             yield from (node.module or "", (node.module or "").split(".")[0])
 
 
-def test_only_the_child_process_of_a_comparison_is_sent_pickles():
+def test_only_golems_own_child_processes_are_sent_pickles():
     assert {name for name, nodes in modules() if UNPICKLERS & set(imported(nodes))} == OWN_PICKLES
 
 

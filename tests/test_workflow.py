@@ -15,7 +15,6 @@ from typer.testing import CliRunner
 from golem import Golem, GolemCV, Knowledge, fit_file
 from golem.cli import app
 from golem.data.knowledge import NamedKnowledge
-from golem.output import result_files
 from golem.runtime.dialects import SHELL
 from golem.runtime.problems import told
 from golem.runtime.progress import ProgressDisplay
@@ -56,7 +55,7 @@ def test_the_matrix_of_many_columns_is_not_written_and_an_earlier_one_is_removed
     command = ["fit", "data.csv", "-o", "out", "--noise", "ev", "--no-diagnose"]
     assert "edges.csv, weights.csv" in CliRunner().invoke(app, command).output
     edges = (tmp_path / "out" / "edges.csv").read_text()
-    monkeypatch.setattr(result_files, "LARGEST_MATRIX", 2)
+    monkeypatch.setattr("golem.output.document.LARGEST_MATRIX", 2)
     assert "edges.csv, graph.png" in CliRunner().invoke(app, command).output
     assert not (tmp_path / "out" / "weights.csv").exists()
     assert (tmp_path / "out" / "edges.csv").read_text() == edges

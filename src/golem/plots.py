@@ -1,6 +1,6 @@
-"""Figures of models, checks, paths, comparisons; a short path to `golem.output.figures`, `golem.comparison.figure`."""
+"""Figures of models, checks, paths, comparisons; a short path to `golem.output.figures`, `golem.comparison.report`."""
 
-from golem.comparison.figure import plot_comparison
+from golem.comparison.report import plot_comparison
 from golem.output.figures import plot_check, plot_graph, plot_model, plot_path, plot_weights
 
 __all__ = ["plot_check", "plot_comparison", "plot_graph", "plot_model", "plot_path", "plot_weights"]

@@ -9,7 +9,8 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from golem_experiments.engine.runner import Options, Summary, run
+    from golem_experiments.engine.executors import Options
+    from golem_experiments.engine.runner import Summary, run
     from golem_experiments.experiment import EXPERIMENTS, Experiment, Grid, Task, Verdict, load
 
 __all__ = ["EXPERIMENTS", "Experiment", "Grid", "Options", "Summary", "Task", "Verdict", "load", "run"]

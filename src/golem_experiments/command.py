@@ -15,11 +15,10 @@ import typer
 
 from golem.cli import options, terminal
 from golem.cli.progress_bars import ProgressBars
-from golem.cli.running import user_errors
+from golem.cli.running import skip_slow_imports, user_errors
 from golem.cli.terminal import out
 from golem.runtime.files import require_writable
 from golem.runtime.interrupts import holding_interrupts, keep
-from golem.runtime.lazy_modules import skip_slow_imports
 from golem.runtime.messages import counted
 
 if TYPE_CHECKING:
@@ -151,7 +150,8 @@ def experiment(
         require_writable(folder)
         restore_store(folder)
         limit = time_limit or (_QUICK_LIMIT if quick else _FULL_LIMIT)
-        how = Options(workers, None, _scheduler(executor, scheduler, workers), limit, batch, device, retry)
+        cluster = _scheduler(executor, scheduler, workers)
+        how = Options(workers, scheduler=cluster, time_limit=limit, batch=batch, device=device, retry=retry)
         summary: Summary | None = None
         keep(f"Finished tasks are kept in {folder}; the same command continues.")
         with contextlib.suppress(KeyboardInterrupt), _showing_progress(not quiet) as show:

@@ -182,7 +182,7 @@ def _prepare(task: Task) -> None:
     if task.method in CATEGORY_PACKAGES:
         CATEGORY_PACKAGES[task.method].load()
     else:
-        prepare(task.method, by_local_scores=True)
+        prepare("order-mixed" if task.method == "order" else task.method)
 
 
 EXPERIMENT = Experiment(

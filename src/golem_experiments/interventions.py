@@ -25,9 +25,8 @@ from golem.estimator.golem import Golem
 from golem.graphs.edges import Edges
 from golem.graphs.interventional import interventional_reversible
 from golem.graphs.metrics import shd
-from golem.model.environments import simulate_environments, single_targets
 from golem.model.linear_sem import LinearSEM
-from golem.model.simulation import erdos_renyi, parse_graph, random_sem
+from golem.model.simulation import erdos_renyi, parse_graph, random_sem, simulate_environments, single_targets
 from golem.runtime.types import BoolMatrix, Matrix
 from golem_experiments import sweep
 from golem_experiments.analysis.claims import Finding, finished, judge, verdicts

@@ -22,7 +22,7 @@ from sklearn.base import clone
 
 from golem.baselines import FGS
 from golem.comparison.other_packages import OTHER_PACKAGES, Estimate
-from golem.comparison.registry import METHODS, Method
+from golem.comparison.registry import METHODS, ComparedMethod
 from golem.data.moments import Moments
 from golem.estimator.golem import Golem
 from golem.estimator.stacked_fits import fit_stacked
@@ -109,7 +109,7 @@ _NEWER = {"score_function": "auto", "intervention": "soft", "intercepts": "separ
 
 
 @functools.cache  # thousands of tasks share a few settings
-def _settings(method: str, registered: Method | None, values: tuple[tuple[str, Value], ...]) -> dict[str, Any]:
+def _settings(method: str, registered: ComparedMethod | None, values: tuple[tuple[str, Value], ...]) -> dict[str, Any]:
     """Return the settings of a method; `registered` is part of the key, because users can replace it."""
     model = build(method, dict(values))
     # None means a default of another object; the defaults of the solver are part of its repr.

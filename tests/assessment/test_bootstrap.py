@@ -17,9 +17,11 @@ from golem import DataWarning, Golem, GolemCV, Knowledge, Moments
 from golem.assessment.bootstrap import bootstrap
 from golem.assessment.bootstrap_result import Replicate, summarize
 from golem.data.resampling import Rows
+from golem.data.table import Table
 from golem.directions.equivalence_class import random_member
 from golem.graphs.dag import is_dag
-from golem.output.document import Supplement, describe, list_edges
+from golem.output.document import Supplement, describe
+from golem.output.edge_list import list_edges
 from golem.score.likelihood import GaussianNV
 from golem.simulate import simulate
 
@@ -109,7 +111,7 @@ def test_an_interval_contains_a_further_value_as_often_as_it_says():
         effects = rng.normal(size=(d, d)).astype(np.float32)
         return Replicate(graph, nothing, edges, rng.normal(size=len(edges[0])), effects, True)
 
-    source = Rows(Moments.from_covariance(np.eye(d), 10), np.zeros((10, d)))
+    source = Table.single(Moments.from_covariance(np.eye(d), 10), np.zeros((10, d)))
     result = summarize([drawn() for _ in range(39)], source, 39, 0, 0.95)
     inside = np.concatenate(
         [

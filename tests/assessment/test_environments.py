@@ -6,7 +6,7 @@ import pytest
 
 from golem import Golem, GolemCV, Moments, bootstrap
 from golem.assessment.diagnostics.edges import drop_losses, edge_loss
-from golem.data.environment_sample import read_environment_sample
+from golem.data.table_reading import read_table
 
 TARGETS = {"control": [], "ko": ["b"]}
 
@@ -27,15 +27,15 @@ def model(frame):
 
 
 def test_resamples_keep_the_environments(frame):
-    sample = read_environment_sample(frame, "arm", TARGETS)
-    assert sample.environments.n == 300
-    drawn, _ = sample.draw_with_rows(np.random.default_rng(0))
+    sample = read_table(frame, environments="arm", targets=TARGETS)
+    assert sample.n == 300
+    drawn = sample.draw(np.random.default_rng(0))
     assert drawn.labels == ("control", "ko")
     assert [part.moments.n for part in drawn.parts] == [100, 50]  # a resample counts as half of its rows
     shift = drawn.parts[1].moments.mean[0] - drawn.parts[0].moments.mean[0]
     assert 4 < shift < 6
     first, second = sample.halves(1, np.random.default_rng(0))
-    assert np.allclose((first + second).pooled([0]).scatter, sample.environments.pooled([0]).scatter)
+    assert np.allclose((first + second).pooled([0]).scatter, sample.pooled([0]).scatter)
 
 
 def test_the_score_of_a_table_with_labels_names_their_column(frame, model):
@@ -57,7 +57,7 @@ def test_bootstrap_finds_the_directions_of_an_experiment(frame, model, tmp_path)
 
 def test_bootstrap_needs_rows(model):
     with pytest.raises(ValueError, match="Environment 'control': Moments of all rows cannot be resampled"):
-        bootstrap(model, model.table_, 5)
+        bootstrap(model, model.table_.with_moments(part.moments for part in model.table_.parts), 5)
     with pytest.raises(ValueError, match=r"targets=\.\.\. needs environments="):
         bootstrap(model, np.zeros((5, 3)), 5)
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from golem.baselines.equivalence_class import EquivalenceClass
-from golem.baselines.fgs_search import EdgeScores
+from golem.baselines.fgs import EdgeScores
 from golem.graphs.dag import cpdag, is_dag
 from golem.graphs.pdag import bits_to_columns, members
 from golem.simulate import random_sem

@@ -96,7 +96,7 @@ def test_a_population_gives_the_true_class():
 
 def test_no_operator_is_lost_that_would_lower_the_score():
     # What waits for a path to close, or was not computed again, must not be worth anything in the end.
-    from golem.baselines.fgs_search import EdgeScores, GreedySearch
+    from golem.baselines.fgs import EdgeScores, GreedySearch
     from golem.graphs.pdag import members
 
     for seed in range(4):

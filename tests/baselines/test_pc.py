@@ -24,8 +24,7 @@ from scipy import stats
 from sklearn.base import clone
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from golem.baselines.pc import PC
-from golem.baselines.pc_search import FisherZ, find_separators, find_skeleton, unshielded
+from golem.baselines.pc import PC, FisherZ, find_separators, find_skeleton, unshielded
 from golem.data.checks import DataWarning
 from golem.data.knowledge import Knowledge
 from golem.data.moments import Moments

@@ -10,8 +10,7 @@ from sklearn.linear_model import LassoLarsIC, LinearRegression
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from golem import DataWarning, Knowledge, LinearSEM, Moments
-from golem.baselines.sort_regress import SortRegress
-from golem.baselines.sparse_regression import adaptive_lasso
+from golem.baselines.sort_regress import SortRegress, adaptive_lasso
 from golem.graphs.dag import cpdag
 from golem.simulate import simulate
 

@@ -536,7 +536,7 @@ def test_graphs_over_other_variables_are_not_compared(tmp_path):
 def test_errors_name_options_as_they_are_typed(tmp_path, options, sentence):
     path = tmp_path / "data.csv"
     path.write_text("a,b\n1,2\n2,3\n4,1\n3,3\n")
-    command = [sys.executable, "-m", "golem.cli", "fit", str(path), "-o", str(tmp_path / "out"), *options]
+    command = [sys.executable, "-m", "golem", "fit", str(path), "-o", str(tmp_path / "out"), *options]
     ended = subprocess.run(command, capture_output=True, text=True, check=False, env=os.environ | {"COLUMNS": "200"})
     assert ended.returncode in (1, 2)
     assert sentence in " ".join(ended.stderr.split())

@@ -56,7 +56,7 @@ def hear_signals():
 class Program:
     """A running golem in a folder of its own, with its own folder for temporary files."""
 
-    def __init__(self, folder, *arguments, command=("-m", "golem.cli"), limit=None, stdout=None, env=None):
+    def __init__(self, folder, *arguments, command=("-m", "golem"), limit=None, stdout=None, env=None):
         (folder / "tmp").mkdir(exist_ok=True)
         paths = {"PYTHONPATH": str(Path(golem.__file__).parents[1]), "TMPDIR": str(folder / "tmp")}
 
@@ -302,7 +302,7 @@ exit $code
 @pytest.mark.slow
 def test_a_disk_without_space_names_the_file_and_keeps_the_earlier_results(table):
     (table / "out").mkdir()
-    command = ["unshare", "-rm", "sh", "-c", _SMALL_DISK, "sh", sys.executable, "-m", "golem.cli"]
+    command = ["unshare", "-rm", "sh", "-c", _SMALL_DISK, "sh", sys.executable, "-m", "golem"]
     try:
         run = subprocess.run(
             [*command, "fit", "data.csv", "-o", "out", "-q"], cwd=table, capture_output=True, text=True,
@@ -338,7 +338,7 @@ def test_two_concurrent_runs_leave_the_files_of_one_of_them(table):
 def test_lost_output_is_one_sentence_after_the_files_are_saved(table, stream):
     again = "[sys.executable, '-m', 'golem.cli', *sys.argv[1:]]"
     closing = ("-c", f"import os, sys; os.close(1); os.execv(sys.executable, {again})")
-    command = closing if stream == "closed" else ("-m", "golem.cli")
+    command = closing if stream == "closed" else ("-m", "golem")
     program = Program(
         table, "fit", "data.csv", "-o", "out", command=command, stdout="/dev/full" if stream == "full" else None
     )

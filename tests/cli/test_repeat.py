@@ -13,8 +13,7 @@ import typer
 from command_line import golem
 from golem.cli import app
 from golem.cli.fit import _WITH_FROM
-from golem.output.repeat import Run
-from golem.output.settings_document import settings
+from golem.output.run_record import RunRecord, settings
 from golem.simulate import simulate
 
 
@@ -54,7 +53,7 @@ def test_graph_json_holds_what_a_repeat_needs(finished):
     assert content["settings"]["random_state"] == 5
     assert content["moments_hash"].startswith("sha256:")
     assert {"python", "numpy", "scipy"} <= set(content["versions"])
-    model = Run.read(finished / "out" / "graph.json").model()
+    model = RunRecord.read(finished / "out" / "graph.json").model()
     assert settings(model) == content["settings"]
 
 

@@ -10,6 +10,7 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
+import joblib
 import numpy as np
 import pandas as pd
 import pytest
@@ -27,8 +28,12 @@ from golem.comparison.report import comparison_content
 from golem.comparison.result import Comparison, Row
 from golem.comparison.run import compare, compare_file, default_methods, packages_not_installed
 from golem.data.coded_tables import CodedTable
+from golem.data.table import Table
+from golem.data.table_reading import read_table
 from golem.graphs.dag import cpdag
 from golem.graphs.named_graph import NamedGraph
+from golem.score.score_settings import ScoreSettings
+from golem.score.table_score import score_of
 from golem.simulate import simulate
 
 # Fake packages, found by the child through PYTHONPATH: one hangs, one raises, one takes its process down.
@@ -145,6 +150,16 @@ def test_rows_hold_the_metrics_of_the_models(comparison, drawn):
     assert (fgs.sid, fgs.score_ev, fgs.score_nv) == (None, None, None)
     assert fgs.bic == pytest.approx(classes.bic_)
     assert all(row.status == "done" and 0 < row.seconds < 60 for row in comparison.rows)
+
+
+def test_methods_can_run_at_the_same_time(comparison, drawn):
+    steps = []
+    with joblib.parallel_config("threading", n_jobs=2):
+        found = compare(drawn.data, ["order-ev", "fgs"], truth=drawn.sem.weights, callback=steps.append)
+    assert [(row.method, row.status, row.shd) for row in found.rows] == [
+        (row.method, "done", row.shd) for row in comparison.rows[:2]
+    ]
+    assert {(step.method, step.number, step.total) for step in steps} == {("order-ev", 0, 2), ("fgs", 1, 2)}
 
 
 def test_the_table_prints(comparison):
@@ -340,7 +355,8 @@ def test_a_class_without_a_member_has_no_bic(drawn):
 
     estimate = Estimate(cpdag(drawn.sem.adjacency), True, None)
     row = _row("pc", Outcome("done", "", estimate, 1.0), drawn.sem.adjacency)
-    assert _with_scores(row, estimate, Moments.from_rows(drawn.data)).bic is None
+    score = score_of(read_table(drawn.data), ScoreSettings())
+    assert _with_scores(row, estimate, score, None).bic is None
     assert row.shd == row.shd_c == 0
 
 
@@ -445,8 +461,8 @@ def test_knowledge_is_obeyed_or_refused(drawn, monkeypatch, tmp_path):
 
 def test_the_child_process_knows_that_values_are_missing():
     table = CodedTable.read(pd.DataFrame({"a": ["x", "y", None, "y"] * 9, "b": ["u", "v", "v", "u"] * 9}))
-    with MethodProcess(None, table.moments("em"), Knowledge.of(2)) as process:
-        assert "order-bdeu counts complete rows" in process.run("order-bdeu", None).message
+    with MethodProcess((Table.single(table.moments("em")), Knowledge.of(2)), ["order-bdeu"]) as process:
+        assert "order-bdeu counts complete rows" in process.run("order-bdeu").message
 
 
 @pytest.mark.usefixtures("methods_here")

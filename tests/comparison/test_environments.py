@@ -10,7 +10,8 @@ import pytest
 from golem import compare
 from golem.comparison import compare_file
 from golem.comparison.other_packages import OTHER_PACKAGES, OtherPackage, of_class
-from golem.comparison.tables import read_tables
+from golem.comparison.registry import complete_rows
+from golem.data.table_reading import read_table
 from golem.graphs.dag import cpdag
 from golem.simulate import random_sem, simulate_environments, single_targets
 
@@ -54,12 +55,14 @@ def test_directions_from_experiments_do_not_count_in_the_distance_of_classes(dra
 def test_rows_with_missing_values_are_left_out_of_the_tables(drawn):
     X = drawn.data.copy()
     X[::10, 0] = np.nan
-    tables = read_tables(X, drawn.labels, drawn.targets, "drop")
-    assert [len(rows) for rows in tables.rows] == [part.moments.n for part in tables.environments.parts]
-    assert sum(map(len, tables.rows)) == 2700
-    assert read_tables(X, drawn.labels, drawn.targets, "em").rows is None
-    order = list(tables.environments.labels)
-    for label, rows in zip(order, tables.rows, strict=True):
+    table, by_em = (
+        read_table(X, environments=drawn.labels, targets=drawn.targets, missing=missing) for missing in ("drop", "em")
+    )
+    found = complete_rows(table)
+    assert [len(rows) for rows in found] == [part.moments.n for part in table.parts]
+    assert sum(map(len, found)) == 2700
+    assert complete_rows(by_em) is None
+    for label, rows in zip(table.labels, found, strict=True):
         mine = drawn.data[(drawn.labels == label) & ~np.isnan(X[:, 0])]
         np.testing.assert_array_equal(rows, mine)
 
@@ -73,5 +76,5 @@ def test_a_file_with_a_column_of_environments(drawn, tmp_path):
     found = compare_file(path, "order-hard", environment="arm", targets=targets)
     here = compare(drawn.data, "order-hard", environments=drawn.labels, targets=drawn.targets)
     assert (found.estimates["order-hard"].graph == here.estimates["order-hard"].graph).all()
-    with pytest.raises(ValueError, match="both environment="):
+    with pytest.raises(ValueError, match="Environments need targets="):
         compare_file(path, "order-hard", environment="arm")

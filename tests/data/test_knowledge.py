@@ -12,7 +12,7 @@ from golem import Golem, Knowledge, Moments
 from golem.baselines import FGS, PC, DirectLiNGAM, Notears, SortRegress
 from golem.data.knowledge import read_edge
 from golem.graphs.dag import is_dag
-from golem.output.result_files import save
+from golem.output import save
 from golem.readers import read_graph
 from golem.simulate import simulate
 

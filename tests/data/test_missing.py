@@ -15,7 +15,7 @@ from sklearn.exceptions import ConvergenceWarning
 from golem import Golem, Moments
 from golem.data.gaussian_em import fit_gaussian, observed_log_likelihood
 from golem.data.missing import Missing, rows_in_common
-from golem.output.result_files import save
+from golem.output import save
 from golem.simulate import simulate
 
 

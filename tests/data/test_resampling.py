@@ -6,8 +6,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from golem import DataWarning, Golem, Moments
-from golem.data.resampling import IncompleteRows, Rows, Shards, as_half, merged, read_sample, resampler
+from golem import DataWarning, Moments
+from golem.data.resampling import CodedRows, IncompleteRows, Rows, Shards, as_half, merged
+from golem.data.table import Part, Table
+from golem.data.table_reading import read_table
 
 
 @settings(max_examples=50, deadline=None)
@@ -35,10 +37,15 @@ def test_blocks_of_rows_and_a_large_mean_change_nothing(monkeypatch):
     np.testing.assert_array_equal(found, found.T)
 
 
+def shards_of(parts):
+    parts = tuple(parts)
+    return Shards(merged(parts), parts)
+
+
 def test_shards_weighted_by_counts_are_the_repeated_blocks():
     rng = np.random.default_rng(1)
     blocks = [rng.normal(size=(size, 3)) + 5 for size in (7, 12, 9, 20)]
-    shards = Shards(tuple(Moments.from_rows(block) for block in blocks))
+    shards = shards_of(Moments.from_rows(block) for block in blocks)
     found = shards.weighted(np.array([2, 0, 1, 1]))
     expected = Moments.from_rows(np.concatenate([blocks[0], blocks[0], blocks[2], blocks[3]]))
     assert found.n == expected.n
@@ -68,7 +75,7 @@ def test_a_null_correlation_of_a_resample_varies_as_in_half_the_rows():
     n, statistics = 200, []
     for seed in range(300):
         rng = np.random.default_rng(seed)
-        drawn = resampler(rng.normal(size=(n, 2))).draw(rng)
+        drawn = read_table(rng.normal(size=(n, 2))).draw(rng).moments()
         S = drawn.covariance
         statistics.append(drawn.n * S[0, 1] ** 2 / (S[0, 0] * S[1, 1]))
     assert 0.8 < np.mean(statistics) < 1.25
@@ -76,25 +83,25 @@ def test_a_null_correlation_of_a_resample_varies_as_in_half_the_rows():
 
 def test_what_can_be_resampled():
     X = np.random.default_rng(3).normal(size=(30, 2))
-    assert resampler(pd.DataFrame(X, columns=["a", "b"])).moments.names == ("a", "b")
-    with pytest.raises(ValueError, match="Give the rows, or a list of moments of shards"):
-        resampler(Moments.from_rows(X))
+    assert read_table(pd.DataFrame(X, columns=["a", "b"])).draw(np.random.default_rng(0)).names == ("a", "b")
+    for table in (read_table(Moments.from_rows(X)), Table.single(Moments.from_rows(X), X[:20])):
+        with pytest.raises(ValueError, match="Give the rows, or a list of moments of shards"):
+            table.require_resampling()
     with pytest.raises(ValueError, match="One shard cannot be resampled"):
-        resampler([Moments.from_rows(X)])
-    with pytest.raises(ValueError, match="NaN"):
-        resampler(np.where(X > 1, np.nan, X))
+        read_table([Moments.from_rows(X)]).require_resampling()
+    few = read_table([Moments.from_rows(X), Moments.from_rows(X)])
     with pytest.warns(DataWarning, match="only 2 shards"):
-        few = resampler([Moments.from_rows(X), Moments.from_rows(X)])
+        few.require_resampling()
     assert few.unit == "shards"
-    assert few.moments.n == merged([Moments.from_rows(X)] * 2).n == 60
+    assert few.n == merged([Moments.from_rows(X)] * 2).n == 60
 
 
 def rows_of(values):
-    return Rows(Moments.from_rows(values, "abc"[: values.shape[1]]), values)
+    return Table.single(Moments.from_rows(values, "abc"[: values.shape[1]]), values)
 
 
 def assert_same(moments, rows):
-    expected = Moments.from_rows(rows)
+    expected, moments = Moments.from_rows(rows), getattr(moments, "moments", lambda: moments)()
     assert moments.n == expected.n
     np.testing.assert_allclose(moments.mean, expected.mean, rtol=1e-14)
     np.testing.assert_allclose(moments.covariance, expected.covariance, rtol=1e-11)
@@ -126,7 +133,7 @@ def test_shards_stay_whole():
     rows = np.random.default_rng(0).normal(size=(60, 2))
     shards = [Moments.from_rows(part) for part in np.split(rows, 12)]
     deal = np.array_split(np.random.default_rng(1).permutation(12), 5)
-    for part, (train, test) in zip(deal, Shards(tuple(shards)).folds(5, np.random.default_rng(1)), strict=True):
+    for part, (train, test) in zip(deal, read_table(shards).folds(5, np.random.default_rng(1)), strict=True):
         assert_same(test, np.concatenate([np.split(rows, 12)[k] for k in part]))
         assert train.n + test.n == 60
 
@@ -135,16 +142,18 @@ def test_where_rows_lack_values_em_is_run_on_each_part():
     rows = np.random.default_rng(0).normal(size=(90, 3)) @ np.array([[1.0, 0.5, 0], [0, 1, 0.7], [0, 0, 1]])
     rows[np.random.default_rng(1).random(rows.shape) < 0.1] = np.nan
     names = ("a", "b", "c")
-    sample = IncompleteRows(Moments.from_rows(rows, names, missing="em"), rows)
+    sample = Table.single(Moments.from_rows(rows, names, missing="em"), rows)
     parts = np.array_split(np.random.default_rng(5).permutation(90), 3)
     for part, (train, test) in zip(parts, sample.folds(3, np.random.default_rng(5)), strict=True):
-        np.testing.assert_array_equal(test, rows[part])
+        np.testing.assert_array_equal(test.parts[0].read_rows(), rows[part])
+        assert test.n == len(part)
+        train = train.moments()
         expected = Moments.from_rows(np.delete(rows, part, axis=0), names, missing="em")
         assert train.n == expected.n
         np.testing.assert_allclose(train.covariance, expected.covariance, atol=1e-4)
         np.testing.assert_allclose(train.mean, expected.mean, atol=1e-4)
     shuffled = np.random.default_rng(2).permutation(90)
-    half = next(sample.halves(1, np.random.default_rng(2)))
+    half = next(sample.halves(1, np.random.default_rng(2))).moments()
     expected = Moments.from_rows(rows[shuffled[:45]], names, missing="em")
     assert half.missing.cells == expected.missing.cells
     np.testing.assert_allclose(half.covariance, expected.covariance, atol=1e-4)
@@ -153,9 +162,9 @@ def test_where_rows_lack_values_em_is_run_on_each_part():
 def test_a_part_without_missing_values_needs_no_em():
     rows = np.random.default_rng(0).normal(size=(40, 2))
     rows[0, 0] = np.nan  # in one half of each pair alone, and where the shift would be
-    halves = list(IncompleteRows(Moments.from_rows(rows, missing="em"), rows).halves(2, np.random.default_rng(0)))
+    halves = list(read_table(rows, missing="em").halves(2, np.random.default_rng(0)))
     assert [half.missing is None for half in halves].count(True) == 2
-    assert all(np.isfinite(half.covariance).all() for half in halves)
+    assert all(np.isfinite(half.moments().covariance).all() for half in halves)
 
 
 def test_too_few_units_are_refused():
@@ -163,22 +172,72 @@ def test_too_few_units_are_refused():
         next(rows_of(np.ones((9, 2))).folds(5, np.random.default_rng(0)))
     with pytest.raises(ValueError, match="Halves need at least 6 rows"):
         next(rows_of(np.ones((5, 2))).halves(5, np.random.default_rng(0)))
-    shards = Shards(tuple(Moments.from_rows(np.eye(3)[k:]) for k in (0, 1, 0)))
+    shards = shards_of(Moments.from_rows(np.eye(3)[k:]) for k in (0, 1, 0))
     with pytest.raises(ValueError, match="4 folds need at least 4 shards; got shards = 3"):
         next(shards.folds(4, np.random.default_rng(0)))
 
 
-def test_one_reader_for_all_that_can_be_drawn_from():
+def test_how_a_table_is_drawn_from():
     X = np.random.default_rng(3).normal(size=(30, 2))
     holes = np.where(X > 1, np.nan, X)
-    reader = Golem(missing="em")
-    assert isinstance(read_sample(reader, X)[1], Rows)
-    assert isinstance(read_sample(reader, holes)[1], IncompleteRows)
-    moments, kept = read_sample(reader.set_params(missing="drop"), holes)
+    assert isinstance(read_table(X).parts[0].units, Rows)
+    assert isinstance(read_table(holes, missing="em").parts[0].units, IncompleteRows)
+    dropped = read_table(holes, missing="drop")
+    kept = dropped.parts[0].units
+    assert isinstance(kept, Rows)
     np.testing.assert_array_equal(kept.values, holes[~np.isnan(holes).any(axis=1)])
-    assert moments.n == len(kept)
-    moments, same = read_sample(reader, kept)
-    assert same is kept
-    assert moments is kept.moments
-    assert len(read_sample(reader, [kept.moments] * 3)[1]) == 3
-    assert read_sample(reader, kept.moments) == (kept.moments, None)
+    assert dropped.n == len(kept)
+    as_read = Table.single(dropped.moments(), holes)  # rows of files still have the gaps
+    np.testing.assert_array_equal(as_read.parts[0].units.values, kept.values)
+    assert len(read_table([dropped.moments()] * 3).parts[0].units) == 3
+    mixed = read_table(pd.DataFrame({"a": X[:, 0], "b": ["u", "v", "v"] * 10}))
+    assert isinstance(mixed.parts[0].units, CodedRows)
+    assert [table.unit for table in (mixed, dropped)] == ["halves", "rows"]
+
+
+def test_a_half_leaves_out_levels_that_it_does_not_have():
+    frame = pd.DataFrame({"a": np.arange(20.0) ** 2, "b": ["u", "v"] * 9 + ["rare", "u"]})
+    with pytest.warns(DataWarning, match="only one row"):
+        table = read_table(frame)
+    levels = set()
+    for seed in range(10):
+        half = table.draw(np.random.default_rng(seed))
+        which = np.random.default_rng(seed).permutation(20)[:10]
+        own = half.coding.variables[1].levels
+        rows = half.parts[0].read_rows()
+        assert [own[int(code)] for code in rows[:, 1]] == frame["b"][which].tolist()
+        np.testing.assert_allclose(half.moments().mean, half.coding.expand(rows).mean(axis=0))
+        levels.add(own)
+    assert {len(own) for own in levels} == {2, 3}
+
+
+def test_the_columns_of_a_fit():
+    X = np.random.default_rng(0).normal(size=(30, 2))
+    named = read_table(pd.DataFrame(X, columns=["a", "b"]))
+    turned = named.aligned(("b", "a"))
+    np.testing.assert_array_equal(turned.parts[0].read_rows(), X[:, ::-1])
+    np.testing.assert_array_equal(turned.parts[0].units.values, X[:, ::-1])
+    assert read_table(X).aligned(("b", "a")).names == ("b", "a")
+    np.testing.assert_array_equal(read_table(X).aligned(("b", "a")).parts[0].read_rows(), X)
+    with pytest.raises(ValueError, match="The data have 2 columns, but the model was fitted to 3"):
+        named.aligned("abc")
+    with pytest.raises(ValueError, match="The columns are 'a', 'b', not 'a', 'c'"):
+        named.aligned("ac")
+    shards = read_table([Moments.from_rows(part, "ab") for part in np.split(X, 3)]).aligned("ba")
+    assert shards.parts[0].units.part(np.array([1])).names == ("b", "a")
+
+
+def test_environments_are_drawn_by_themselves():
+    rng = np.random.default_rng(0)
+    parts = [
+        Part(label, Moments.from_rows(X, "ab"), rows=X)
+        for label, X in (("u", rng.normal(size=(40, 2))), ("v", rng.normal(size=(30, 2)) + 9))
+    ]
+    table = Table.of_parts(parts, {"u": [], "v": ["b"]})
+    drawn = table.draw(np.random.default_rng(1))
+    assert [part.moments.n for part in drawn.parts] == [20, 15]
+    assert drawn.targets == ((), (1,))
+    for part in drawn.parts:
+        np.testing.assert_allclose(part.moments.mean, part.read_rows().mean(axis=0))
+    with pytest.raises(ValueError, match="Environment 'u': Moments of all rows cannot be resampled"):
+        Table.of({part.label: part.moments for part in parts}, {"u": [], "v": []}).draw(rng)

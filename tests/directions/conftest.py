@@ -7,7 +7,7 @@ import collections
 import numpy as np
 import pytest
 
-from golem.directions.members import components
+from golem.directions.equivalence_class import components
 from golem.graphs.dag import cpdag
 from golem.graphs.edges import Edges
 

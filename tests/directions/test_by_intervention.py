@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from golem.directions.by_intervention import FALSE_CHANGES, LEAST_MARGIN, directions_by_intervention
+from golem.directions.equivalence_class import components
 from golem.directions.experiments import Experiments
-from golem.directions.members import components
 from golem.graphs.dag import cpdag, is_dag
 from golem.graphs.edges import Edges
 from golem.graphs.interventional import interventional_reversible

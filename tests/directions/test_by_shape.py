@@ -6,7 +6,7 @@ from scipy.stats import kstest
 
 from golem.directions import by_shape
 from golem.directions.by_shape import LARGEST_ERROR_RATE, directions_by_shape
-from golem.directions.members import components
+from golem.directions.equivalence_class import components
 from golem.graphs.edges import Edges
 from golem.simulate import random_dag, random_weights
 

@@ -11,7 +11,7 @@ from golem import Golem, Moments
 from golem.data.table import Table
 from golem.diagnostics import edge_loss
 from golem.directions.by_variance import evidence_in_variances
-from golem.directions.members import components
+from golem.directions.equivalence_class import components
 from golem.model.linear_sem import LinearSEM
 from golem.score.likelihood import GaussianEV, GaussianNV, GaussianTied
 from golem.score.regression import regressions

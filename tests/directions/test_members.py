@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from golem.directions.members import components
+from golem.directions.equivalence_class import components
 from golem.graphs.dag import cpdag
 from golem.graphs.edges import Edges
 

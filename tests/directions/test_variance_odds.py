@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from golem import Golem, Knowledge, Moments
-from golem.directions import variance_odds
-from golem.directions.members import components
-from golem.directions.variance_odds import LEAST_LOG_ODDS, CandidateClass, direction_odds
+from golem.directions import by_variance as variance_odds
+from golem.directions.by_variance import LEAST_LOG_ODDS, CandidateClass, direction_odds
+from golem.directions.equivalence_class import components
 from golem.graphs.dag import cpdag, is_dag
 from golem.graphs.edges import Edges
 from golem.simulate import simulate

@@ -13,7 +13,7 @@ from golem.data.checks import DataWarning
 from golem.data.coded_tables import CodedTable
 from golem.data.variables import Coding, Variable
 from golem.graphs.dag import cpdag, is_dag
-from golem.output.document import list_edges
+from golem.output import list_edges
 from golem.score.sparsity import L0
 from golem.simulate import simulate_table
 from golem.solvers import Status
@@ -104,7 +104,9 @@ def test_edges_of_numbers_have_weights_and_other_edges_coefficients_per_level():
     }
     first = where[parents.index("kind")]
     assert by_level == pytest.approx({"high": fit[first], "mid": fit[first + 1]})
-    assert model.fit_.score.regression.means_given_zero(model.graph_)[names.index("size")] == pytest.approx(fit[0])
+    graph = model.graph_
+    intercepts = model.fit_.score.regression.intercepts_of(graph, graph.weights)
+    assert intercepts[names.index("size")] == pytest.approx(fit[0])
 
 
 def test_standard_errors_are_those_of_least_squares():

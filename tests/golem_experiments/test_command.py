@@ -82,7 +82,7 @@ def test_ctrl_c_keeps_what_is_there(tmp_path, monkeypatch):
 
 
 def test_sigterm_ends_a_run_like_ctrl_c_with_the_table_published(tmp_path):
-    command = [sys.executable, "-m", "golem.cli", *ONE[:3], "400", *ONE[4:], "-o", str(tmp_path), "--workers", "2"]
+    command = [sys.executable, "-m", "golem", *ONE[:3], "400", *ONE[4:], "-o", str(tmp_path), "--workers", "2"]
     # As a shell starts a job in the background: it ignores Ctrl-C.
     process = subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,

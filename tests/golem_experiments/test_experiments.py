@@ -107,7 +107,7 @@ def test_the_key_holds_the_settings_of_the_method(monkeypatch):
 
     experiment, task = load("identifiable"), Task("identifiable", CELL, 0, "notears-l1")
     before = experiment.key(task)
-    monkeypatch.setitem(methods.METHODS, "notears-l1", methods.Method(lambda: Notears(l1=0.2)))
+    monkeypatch.setitem(methods.METHODS, "notears-l1", methods.ComparedMethod(lambda: Notears(l1=0.2)))
     assert experiment.key(task) != before
 
 

@@ -2,13 +2,13 @@
 
 import numpy as np
 import pytest
-from golem_experiments.engine.checkpoints import keeping_in
 
 from golem.gradient import checkpoint
 from golem.score.objective import Objective
 from golem.simulate import simulate
 from golem_experiments import Task, learners, load
 from golem_experiments.analysis.outputs import verdict_text
+from golem_experiments.engine.store import keeping_checkpoints
 from golem_experiments.learners import build, learn, learn_batch, settings
 
 CELL = {"d": 6, "steps": 300}
@@ -106,7 +106,7 @@ def test_a_recipe_that_was_killed_continues_in_the_next_process(tables, batch, t
         return plain(*arguments)
 
     monkeypatch.setattr(Objective, "add_sparsity", add_sparsity)
-    with keeping_in(str(tmp_path / "checkpoints")):
+    with keeping_checkpoints(str(tmp_path / "checkpoints")):
         for moment in (100, 250, 90):  # in the first stage, at the start of the second, and inside it
             left[0] = moment
             with pytest.raises(RuntimeError, match="killed"):

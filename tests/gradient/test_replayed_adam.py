@@ -10,7 +10,7 @@ import pytest
 from golem import Moments
 from golem.gradient import checkpoint, replayed_adam
 from golem.gradient.adam import Adam
-from golem.runtime.gpu import elimination
+from golem.runtime.gpu import planned_functions
 from golem.score.acyclicity import Expm, LogDet, Polynomial
 from golem.score.likelihood import GaussianEV, GaussianNV
 from golem.score.objective import Objective
@@ -191,7 +191,7 @@ def test_accelerated_steps_are_not_replayed_and_need_less_memory():
 
 
 def test_inverses_by_halves_lead_to_the_weights_of_single_steps(monkeypatch, replayed):
-    monkeypatch.setattr(elimination, "LARGEST_BLOCK", 2)
+    monkeypatch.setattr(planned_functions, "LARGEST_BLOCK", 2)
     objective = problem(GaussianEV(), True, lambda_sparsity=0.02, lambda_dag=5.0)
     many = Adam(max_iter=450).solve(objective)
     assert 450 <= len(replayed) < 900  # fewer steps are repeated than taken

@@ -8,7 +8,7 @@ import networkx as nx
 import numpy as np
 import pytest
 
-from golem.graphs.adjustment import adjustment_set
+from golem.graphs.dag import adjustment_set
 from golem.simulate import random_sem
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from golem.model.environments import simulate_environments, single_targets
+from golem.model.simulation import simulate_environments, single_targets
 from golem.simulate import random_sem
 
 

@@ -14,12 +14,12 @@ from golem import Golem
 from golem.graphs.formats import FORMATS, read_graph
 from golem.graphs.graph_document import VariableRecord, read_document
 from golem.graphs.named_graph import NamedGraph
-from golem.output.document import describe, list_edges
+from golem.output import save
+from golem.output.document import describe
+from golem.output.edge_list import list_edges
 from golem.output.export import export_graph, to_networkx
 from golem.output.figures import plot_graph, plot_weights
-from golem.output.repeat import Run
-from golem.output.report.command import fit_words
-from golem.output.result_files import save
+from golem.output.run_record import RunRecord, fit_words
 
 
 @pytest.fixture(scope="module")
@@ -77,7 +77,7 @@ def test_files_have_empty_cells_and_no_matrix_of_weights(model, tmp_path):
         [("a", ""), ("b", "")],
         [("", "a"), ("", "b")],
     )
-    repeat = Run.read(tmp_path / "graph.json").compare(model)
+    repeat = RunRecord.read(tmp_path / "graph.json").compare(model)
     assert repeat.same_graph
     assert repeat.same_data
     assert repeat.largest_difference == 0

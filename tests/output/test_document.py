@@ -10,9 +10,10 @@ import pytest
 
 import golem
 from golem import Golem, Knowledge
-from golem.output.document import describe, list_edges
-from golem.output.result_files import save
-from golem.output.settings_document import settings
+from golem.output import save
+from golem.output.document import describe
+from golem.output.edge_list import list_edges
+from golem.output.run_record import settings
 from golem.readers import read_graph
 from golem.score.objective import graph_bic
 from golem.simulate import simulate

@@ -18,11 +18,12 @@ from golem.baselines import FGS, SortRegress
 from golem.cli import app
 from golem.cli.export import Format
 from golem.graphs.formats import FORMATS
+from golem.graphs.formats.networkx_formats import from_networkx
 from golem.graphs.named_graph import NamedGraph
-from golem.graphs.networkx_graphs import from_networkx
-from golem.output.document import Supplement, list_edges
+from golem.output import save
+from golem.output.document import Supplement
+from golem.output.edge_list import list_edges
 from golem.output.export import export_graph, graph_text, named_graph, to_networkx
-from golem.output.result_files import save
 from golem.readers import read_graph
 from golem.simulate import simulate
 

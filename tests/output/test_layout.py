@@ -6,11 +6,10 @@ import time
 
 import numpy as np
 import pytest
-from scipy import optimize
 
 from golem.graphs.dag import topological_order
 from golem.graphs.edges import Edges
-from golem.output.layout import causal_order, edge_curves, isotonic_regression, layered_layout, tiered_layout
+from golem.output.layout import causal_order, edge_curves, layered_layout, tiered_layout
 from golem.simulate import random_dag
 
 
@@ -137,10 +136,3 @@ def test_tiers_are_below_each_other(seed):
     plain, nowhere = tiered_layout(graph, [46.0] * 15, [])
     np.testing.assert_array_equal(plain.positions, layered_layout(graph, [46.0] * 15).positions)
     assert nowhere == [0.0]
-
-
-@pytest.mark.parametrize("seed", range(5))
-def test_isotonic_regression_is_that_of_scipy(seed):
-    rng = np.random.default_rng(seed)
-    y, weights = rng.normal(size=30).cumsum(), rng.uniform(0.5, 4, size=30)
-    assert isotonic_regression(y, weights) == pytest.approx(optimize.isotonic_regression(y, weights=weights).x)

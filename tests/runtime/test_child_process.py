@@ -60,7 +60,7 @@ def is_there(pid):
 
 def test_one_child_answers_request_after_request(child):
     pid = child.ask(["about", "pid"])
-    for value in (1.5, None, [{"a": "ä\n\x1e"}], "started", "gone", "", "x" * 1_000_000):
+    for value in (1.5, None, [{"a": "ä\n"}], "started", (1, 2), "", "x" * 1_000_000):
         assert child.ask(["echo", value]) == value
     assert child.ask(["about", "pid"]) == pid != os.getpid()
 
@@ -90,7 +90,7 @@ def test_preparations_do_not_count_towards_the_time_limit(child):
         (["exit", 7], "its process ended with exit code 7: farewell"),
         (["kill", 0], "its process ended with signal SIGKILL"),
         (["raise", "no such thing"], "its process ended with exit code 1: ValueError: no such thing"),
-        (["echo", float("nan")], "its process ended with exit code 1: ValueError: Out of range float values.*"),
+        (["return a module", 0], "its process ended with exit code 1: TypeError: cannot pickle 'module' object"),
         # The pipe of the answers stays open in the fork, so its end does not show that the process ended.
         (["fork and die", 0], "its process ended with exit code 3"),
     ],

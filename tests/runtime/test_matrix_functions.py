@@ -5,7 +5,7 @@ import threading
 import numpy as np
 import pytest
 
-from golem.runtime.matrix_functions import MatrixFunctions, exponentiate, invert, using
+from golem.runtime.linear_algebra import MatrixFunctions, exponentiate, invert, using
 from golem.score.acyclicity import Expm
 from golem.score.likelihood import GaussianEV, GaussianNV, GaussianTied
 

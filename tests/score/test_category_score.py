@@ -9,9 +9,9 @@ import pandas as pd
 import pytest
 
 from golem.data.coded_tables import CodedTable
-from golem.score import category_score
-from golem.score.category_score import choose_category_score
+from golem.score import score_settings as category_score
 from golem.score.node_scores import Counts
+from golem.score.score_settings import choose_category_score
 from golem.score.sparsity import L0
 
 

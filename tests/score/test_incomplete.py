@@ -7,9 +7,9 @@ import pytest
 
 from golem import Golem, Knowledge, Moments
 from golem.data.patterns import Patterns
-from golem.output.document import list_edges
-from golem.score.block_regression import regress_block
+from golem.output import list_edges
 from golem.score.incomplete import edge_rows, family_rows
+from golem.score.table_regression import regress_block
 from golem.simulate import simulate
 
 

@@ -9,12 +9,13 @@ from sklearn.exceptions import ConvergenceWarning
 
 from golem import DataWarning, Golem, Knowledge, Moments, metrics
 from golem.graphs.dag import cpdag, is_dag
+from golem.score.gaussian_columns import GaussianColumns
 from golem.score.likelihood import GaussianNV, GaussianTied
 from golem.score.noise_choice import NoiseScores
 from golem.score.regression import regressions, residual_variances
 from golem.score.sparsity import L0
 from golem.search.exact_order import ExactOrders
-from golem.search.free.free_order import Prior, find_order
+from golem.search.free_order import Prior, find_order
 from golem.search.order_problem import OrderProblem
 from golem.simulate import simulate
 from golem.solvers import Order, Status
@@ -82,8 +83,8 @@ def test_exact_searches_at_many_priors_find_every_minimum(all_dags):
     log_r = {key: np.log(regressions(dag, moments.covariance).residual_variances) for key, dag in dags.items()}
     priors = [Prior(mu, v) for mu in (-1.0, 0.0, 0.7, 2.0) for v in (2 / n, 0.1, 0.5, 2.0, 50.0)]
     centres = np.array([[prior.centre] for prior in priors]) - np.log(moments.variances)
-    exact = ExactOrders(moments.standardized().covariance, n)
-    graphs, _ = exact.minima(penalties, centres=centres, spreads=np.array([prior.spread for prior in priors]))
+    exact = ExactOrders(GaussianColumns(moments.standardized().covariance, n, penalties))
+    graphs, _ = exact.minima(centres=centres, spreads=np.array([prior.spread for prior in priors]))
     for graph, prior in zip(graphs, priors, strict=True):
         scores = {
             key: n * logs.sum()

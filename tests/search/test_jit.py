@@ -19,31 +19,26 @@ from numba.core.types.functions import BaseFunction
 import golem
 from golem.data.moments import Moments
 from golem.score.likelihood import GaussianEV, GaussianNV
+from golem.score.node_scores import Counts, gaussian_blocks
 from golem.score.sparsity import L0
-from golem.search import jit, numba_compiler, queue_kernels, shared_kernels
-from golem.search.equal import regression_kernels, reversal_kernels, variance_kernels
-from golem.search.free import (
-    candidate_kernels,
-    order_kernels,
-    order_move_kernels,
-    order_parent_kernels,
-    order_regression_kernels,
-    order_state_kernels,
+from golem.search import jit, numba_compiler, order_kernels
+from golem.search.engines import (
+    block_kernels,
+    correlation_kernels,
+    correlation_parent_kernels,
+    correlation_regression_kernels,
+    count_kernels,
+    record_kernels,
+    record_parent_kernels,
 )
+from golem.search.equal import reversal_kernels, variance_kernels
+from golem.search.search_order import search_order
 from golem.simulate import simulate
 from golem.solvers import Order
 
-EQUAL_VARIANCES = (regression_kernels, variance_kernels, reversal_kernels)
-FREE_VARIANCES = (
-    candidate_kernels,
-    shared_kernels,
-    queue_kernels,
-    order_regression_kernels,
-    order_parent_kernels,
-    order_state_kernels,
-    order_move_kernels,
-    order_kernels,
-)
+EQUAL_VARIANCES = (variance_kernels, reversal_kernels)
+RECORDS = (block_kernels, count_kernels, record_parent_kernels, record_kernels, order_kernels)
+FREE_VARIANCES = (correlation_regression_kernels, correlation_parent_kernels, correlation_kernels, order_kernels)
 
 
 def dispatchers(modules):
@@ -51,10 +46,16 @@ def dispatchers(modules):
     return {name: value for name, value in used.items() if hasattr(value, "overloads")}
 
 
+def repeated(kernels):
+    """Return the kernels that were compiled several times for one engine, the type of the first argument."""
+    firsts = {name: [signature[0] for signature in kernel.overloads] for name, kernel in kernels.items()}
+    return {name: types for name, types in firsts.items() if len({str(one) for one in types}) < len(types)}
+
+
 @pytest.mark.parametrize(
     ("likelihood", "modules"), [(GaussianEV(), EQUAL_VARIANCES), (GaussianNV(), FREE_VARIANCES)], ids=["ev", "nv"]
 )
-def test_every_kernel_is_compiled_for_one_signature(likelihood, modules):
+def test_every_kernel_is_compiled_once_per_engine(likelihood, modules):
     d = 14
     rows = simulate(d, 200, random_state=0).data
     allowed, required = np.ones((d, d), dtype=bool), np.zeros((d, d), dtype=bool)
@@ -66,7 +67,18 @@ def test_every_kernel_is_compiled_for_one_signature(likelihood, modules):
     compiled = dispatchers(modules)
     assert compiled
     # With the code in numba's cache, kernels that others call are not compiled at all.
-    assert {name: len(kernel.overloads) for name, kernel in compiled.items() if len(kernel.overloads) > 1} == {}
+    assert repeated(compiled) == {}
+
+
+@pytest.mark.parametrize(
+    "score", [gaussian_blocks([np.eye(14) + 0.5], [60]), Counts(np.eye(14, dtype=int), np.full(14, 2))]
+)
+def test_every_kernel_of_records_is_compiled_once_per_engine(score):
+    for required in (None, np.eye(14, k=5, dtype=bool)):
+        search_order(score, effort="fast", required=required)
+    compiled = dispatchers(RECORDS)
+    assert compiled
+    assert repeated(compiled) == {}
 
 
 def test_arrays_that_kernels_allocate_are_freed():
@@ -97,15 +109,15 @@ def test_a_fit_without_a_writable_folder_for_the_cache_warns_once(tmp_path):
     """A file in place of a folder cannot be written even by root."""
     package = tmp_path / "golem"
     shutil.copytree(Path(golem.__file__).parent, package, ignore=shutil.ignore_patterns("__pycache__"))
-    order = package / "solvers" / "order"
-    for folder in (order, order / "equal", order / "free", order / "local", package / "baselines"):
+    search = package / "search"
+    for folder in (search, search / "equal", search / "engines", package / "baselines"):
         (folder / "__pycache__").touch()
     (tmp_path / "file").touch()
     data = tmp_path / "data.csv"
     np.savetxt(data, simulate(14, 200, random_state=0).data, delimiter=",")
     places = dict.fromkeys(("HOME", "XDG_CACHE_HOME", "NUMBA_CACHE_DIR", "MPLCONFIGDIR"), str(tmp_path / "file"))
     environment = os.environ | places | {"PYTHONPATH": str(tmp_path), "PYTHONDONTWRITEBYTECODE": "1"}
-    command = [sys.executable, "-m", "golem.cli", "fit", str(data), "--noise", "ev", "-o", str(tmp_path / "out")]
+    command = [sys.executable, "-m", "golem", "fit", str(data), "--noise", "ev", "-o", str(tmp_path / "out")]
     ended = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=600, check=False)
     assert ended.returncode == 0, ended.stderr
     assert (tmp_path / "out" / "graph.json").is_file()
@@ -154,7 +166,7 @@ def test_a_change_in_another_file_of_kernels_compiles_an_entry_again(monkeypatch
 def test_the_files_of_all_kernels_are_watched():
     folder = Path(jit.__file__).parent
     watched = {name for name, _, _ in numba_compiler._kernel_stamps(folder)}
-    assert {file.name for file in folder.rglob("*.py") if "order.jit import" in file.read_text()} < watched
+    assert {file.name for file in folder.rglob("*.py") if "search.jit import" in file.read_text()} < watched
     assert {"jit.py", "numba_compiler.py"} < watched
 
 

@@ -7,11 +7,11 @@ import time
 import numpy as np
 import pytest
 
+from correlation_search import search_orders
 from golem.graphs.dag import is_dag, topological_order
 from golem.metrics import shd_c
 from golem.score.solution import Status
 from golem.score.sparsity import L0
-from golem.search.free.order_search import search_orders
 from golem.simulate import simulate
 
 

@@ -14,9 +14,8 @@ from golem.graphs.dag import cpdag, is_dag, topological_order
 from golem.score.likelihood import GaussianEV, GaussianNV
 from golem.score.regression import regressions
 from golem.score.sparsity import L0
-from golem.search import tied_order
+from golem.search import free_order, tied_order
 from golem.search.equal import equal_variances, reversal_kernels
-from golem.search.free import order_search
 from golem.simulate import random_sem, simulate
 from golem.solvers import Order, Status
 
@@ -201,8 +200,8 @@ def cut_equal_variances(monkeypatch, how):
 def test_an_interruption_before_a_search_with_a_prior_ends_the_choice_of_the_noise(monkeypatch):
     data = simulate(20, 300, "ER2", random_state=0).data
     searches = []
-    search = order_search.OrderSearch.search
-    monkeypatch.setattr(order_search.OrderSearch, "search", lambda *a, **b: searches.append(1) or search(*a, **b))
+    search = free_order.search_with_engine
+    monkeypatch.setattr(free_order, "search_with_engine", lambda *a: searches.append(1) or search(*a))
     whole = Golem().fit(data)
     all_searches = len(searches)
     monkeypatch.setattr(tied_order, "robust_variance_order", interrupt)

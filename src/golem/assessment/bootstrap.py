@@ -9,7 +9,7 @@ bootstrap; docs/benchmarks/confidence.md measures their effect.
 - **An undecided edge counts half for each direction.** A tie-break, which is always the same, would look certain.
 - **Moments, not rows, are drawn.** Counts w of the rows become a covariance by one product, X' diag(w) X.
 
-Of tables with categories, random halves of the rows are drawn instead (`golem.data.coded_sample`).
+Of tables with categories, random halves of the rows are drawn instead (`golem.data.resampling`).
 """
 
 from __future__ import annotations
@@ -17,7 +17,8 @@ from __future__ import annotations
 import contextlib
 import threading
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -25,17 +26,16 @@ from sklearn.exceptions import ConvergenceWarning
 
 from golem.assessment.bootstrap_result import Bootstrap, Replicate, summarize
 from golem.assessment.plain_model import plain_model
-from golem.data.checks import DataWarning, require_learnable
-from golem.data.coded_sample import coded_sample
-from golem.data.environment_input import Targets, is_interventional
-from golem.data.environment_sample import EnvironmentSample, read_environment_sample
+from golem.data.checks import DataWarning
 from golem.data.inputs import read_knowledge
-from golem.data.levels import warn_of_codes
 from golem.data.moments import Moments
-from golem.data.resampling import Sample, half_of, resampler
+from golem.data.resampling import half_of
 from golem.data.row_blocks import row_sample
+from golem.data.table import Table
+from golem.data.table_checks import check_table
+from golem.data.table_reading import Targets, read_table
+from golem.directions.by_shape import standardized_rows, why_unusable
 from golem.directions.equivalence_class import random_member
-from golem.directions.shape_rows import standardized_rows, why_unusable
 from golem.estimator.golem import Golem
 from golem.estimator.settings import is_counted, plain_number
 from golem.graphs.edges import Edges
@@ -43,9 +43,10 @@ from golem.model.linear_sem import total_effects
 from golem.runtime.machine import available_cores
 from golem.runtime.problems import names_remedies
 from golem.runtime.progress import Counter
-from golem.runtime.threads import interruptible_map
+from golem.runtime.threads import in_parallel
 from golem.runtime.user_warnings import warn_user
 from golem.score.solution import Status
+from golem.score.table_score import score_of
 
 # A resample that cannot be fitted, for example because a rare value is missing, is drawn again up to this often.
 _MOST_DRAWS = 10
@@ -118,13 +119,12 @@ def bootstrap(
     # A fitted model has given its warnings already.
     with _without_warnings() if hasattr(model, "moments_") else contextlib.nullcontext():
         source = _source(model, data, environments, targets)
-        if source.moments.coding is None:
-            require_learnable(source.moments, uses_scale=False)
+        check_table(source, uses_scale=False, bounded=False)
     if isinstance(random_state, np.random.Generator):
         random_state = int(random_state.integers(2**31))
     seed = int(random_state or 0)
     with _without_warnings():
-        done = _Replicates(model, source, seed).run(replicates, n_jobs or available_cores(), callback)
+        done = _replicated(model, source, seed, int(replicates), n_jobs or available_cores(), callback)
     if not done:
         raise KeyboardInterrupt
     unfinished = sum(not one.finished for one in done)
@@ -134,21 +134,20 @@ def bootstrap(
     return summarize(done, source, int(replicates), seed, float(level))
 
 
-def _source(model: Golem, data: Any, environments: Any, targets: Targets | None) -> Sample | EnvironmentSample:
+def _source(model: Golem, data: Any, environments: Any, targets: Targets | None) -> Table:
     """Return what to draw from, with the columns in the order of a fitted model."""
     if isinstance(data, Moments):
         raise ValueError(
             "bootstrap needs the rows; Moments contain only means and covariances. Pass the table, or a list of "
             "Moments of parts of the rows (golem.readers.shards_from_file)."
         )
-    names = model.moments_.variables if hasattr(model, "moments_") else None
-    known = model.table_ if hasattr(model, "table_") and model.table_.environments else None
-    if not (is_interventional(data, environments, targets) or known or isinstance(data, EnvironmentSample)):
-        sample = coded_sample(data, model.missing, names) or resampler(data, model.missing, names)
-        warn_of_codes(data, sample.moments.coding)
-        return sample
-    targets = known.named_targets if targets is None and known is not None else targets
-    return read_environment_sample(data, environments, targets, model.missing, names)
+    fitted: Table | None = getattr(model, "table_", None)
+    names = None if fitted is None else fitted.names
+    if fitted is not None and targets is None and not isinstance(data, Table):
+        targets = {part.label: fitted.named_targets[part.label] for part in fitted.environments} or None
+    table = read_table(data, environments=environments, targets=targets, missing=model.missing, names=names)
+    table.require_resampling()
+    return table
 
 
 def _require_sensible(model: Golem, replicates: int, level: float, n_jobs: int | None) -> None:
@@ -164,88 +163,106 @@ def _require_sensible(model: Golem, replicates: int, level: float, n_jobs: int |
     model.check_settings()
 
 
-def _replicate_settings(model: Golem, source: Sample | EnvironmentSample) -> dict[str, Any]:
+def _replicate_settings(model: Golem, source: Table) -> dict[str, Any]:
     """Return the settings that all replicates share; a clone per replicate would copy masks and callbacks."""
-    known = read_knowledge(model.knowledge, source.moments.variables)
+    known = read_knowledge(model.knowledge, source.names)
     settings: dict[str, Any] = model.get_params(deep=False) | {"knowledge": known}
     del settings["random_state"]
-    if hasattr(model, "fit_"):
-        settings["score_function"] = model.score_  # a half that lacks a level must not choose another one
+    score = score_of(source, model.settings.score_settings)
+    settings["score_function"] = score.name  # a half that lacks a level must not choose another one
     if model.solver == "order" and model.noise != "ev" and model.effort is None:
         settings["effort"] = "fast"
-    by_shape = isinstance(source, Sample) and source.moments.coding is None and model.settings.uses_shape
-    rows = source.rows(row_sample(len(source))) if isinstance(source, Sample) and by_shape else None
+    units = source.parts[0].units
+    by_shape = model.settings.uses_shape and "shape" in score.evidence()
+    rows = units.rows(row_sample(len(units))) if by_shape else None
     if rows is not None and why_unusable(standardized_rows(rows)):
         settings["shape"] = "off"  # a resample does not show that rows depend on each other
     penalty = plain_number(model.lambda_sparsity)
     if is_counted(model) and isinstance(penalty, int | float):
         # Keep the penalty per edge, 2 n lambda, of all rows; a resample of n/2 rows would halve it.
-        n = source.moments.n
+        n = source.n
         settings["lambda_sparsity"] = penalty * n / half_of(n)
     return settings
 
 
-class _Replicates:
-    """The replicates, each with its own seed, in threads."""
+class _Stop:
+    """Ends the searches of replicates after Ctrl-C: solvers treat it like their own KeyboardInterrupt.
 
-    def __init__(self, model: Golem, source: Sample | EnvironmentSample, seed: int) -> None:
-        self.source, self.seed = source, seed
-        self._stop = threading.Event()
-        self._settings = _replicate_settings(model, source) | {"callback": self._stop_search}
+    It reaches the threads of this process. A copy that is sent elsewhere ends nothing.
+    """
 
-    def run(self, replicates: int, n_jobs: int, callback: Counter | None) -> list[Replicate]:
-        """Return the finished replicates, in their order."""
-        from threadpoolctl import threadpool_limits
+    def __init__(self) -> None:
+        self._event = threading.Event()
 
-        # Threads suffice: the kernels release the GIL, and processes would have to import and load them first.
-        done: dict[int, Replicate] = {}
-        with threadpool_limits(1), contextlib.suppress(KeyboardInterrupt):
-            workers = [self._replicate] * min(n_jobs, replicates)
-            with contextlib.closing(interruptible_map(workers, range(replicates), self._stop.set)) as arriving:
-                for count, (k, replicate) in enumerate(arriving, start=1):
-                    if replicate is not None:
-                        done[k] = replicate
-                    if callback is not None:
-                        callback(count, replicates)
-        return [done[k] for k in sorted(done)]
+    def set(self) -> None:
+        """End the searches."""
+        self._event.set()
 
-    def _stop_search(self, _: Any) -> None:
-        """End a search after Ctrl-C: solvers treat this like their own KeyboardInterrupt."""
-        if self._stop.is_set():
+    def __call__(self, _: Any) -> None:
+        if self._event.is_set():
             raise KeyboardInterrupt
 
-    def _replicate(self, k: int) -> tuple[int, Replicate | None]:
-        """Draw and fit replicate k; return k and the result, None if it was interrupted."""
+    def __reduce__(self) -> tuple[type[_Stop], tuple[()]]:
+        return _Stop, ()
+
+
+@dataclass(frozen=True, eq=False)
+class _Replicates:
+    """The replicates, each with its own seed."""
+
+    source: Table
+    settings: Mapping[str, Any]
+    seed: int
+
+    def __call__(self, k: int) -> Replicate | None:
+        """Draw and fit replicate k; return None if it was interrupted."""
         rng = np.random.default_rng([self.seed, k])
         try:
             model = self._fit(rng)
         except KeyboardInterrupt:
-            return k, None
-        status = model.solution_.status
+            return None
+        status, score = model.solution_.status, model.fit_.score
         if status is Status.INTERRUPTED:
-            return k, None
+            return None
         graph, undecided, B = model.adjacency_, model.undecided_, model.weights_
         if undecided.any():
             # A tie-break that is always the same would make weights and effects look certain.
             member = random_member(graph, undecided & model.cpdag_.T, rng)
-            B = np.where(
-                (member == graph).all(axis=0), B, model.fit_.score.refit(Edges.from_matrix(member).by_child()).matrix
-            )
+            B = np.where((member == graph).all(axis=0), B, score.refit(Edges.from_matrix(member).by_child()).matrix)
         edges, effects = np.nonzero(B), total_effects(B)
-        return k, Replicate(graph, undecided, edges, B[edges], effects.astype(np.float32), status.is_final)
+        return Replicate(graph, undecided, edges, B[edges], effects.astype(np.float32), status.is_final)
 
     def _fit(self, rng: np.random.Generator) -> Golem:
         """Draw until a resample can be fitted, and fit it."""
         for _ in range(_MOST_DRAWS):
             try:
-                moments, rows = self.source.draw_with_rows(rng)
-                return Golem(**self._settings, random_state=int(rng.integers(2**31))).fit(moments, rows=rows)
+                table = self.source.draw(rng)
+                return Golem(**self.settings, random_state=int(rng.integers(2**31))).fit(table)
             except ValueError as error:
                 reason = error
         raise ValueError(
             "Resampled rows cannot be fitted, which happens if there are few rows or a column hardly varies. In one "
             f"resample: {reason}"
         )
+
+
+def _replicated(
+    model: Golem, source: Table, seed: int, replicates: int, n_jobs: int, callback: Counter | None
+) -> list[Replicate]:
+    """Return the replicates that were finished before Ctrl-C, in their order."""
+    from threadpoolctl import threadpool_limits
+
+    stop, done = _Stop(), {}
+    task = _Replicates(source, _replicate_settings(model, source) | {"callback": stop}, seed)
+    with threadpool_limits(1), contextlib.suppress(KeyboardInterrupt):
+        arriving = in_parallel(task, range(replicates), min(n_jobs, replicates), stop.set)
+        with contextlib.closing(arriving):
+            for count, (k, replicate) in enumerate(arriving, start=1):
+                if replicate is not None:
+                    done[k] = replicate
+                if callback is not None:
+                    callback(count, replicates)
+    return [done[k] for k in sorted(done)]
 
 
 @contextlib.contextmanager

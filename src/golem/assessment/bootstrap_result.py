@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from golem.assessment.edge_frequencies import edge_frequencies, ranked_pairs
-from golem.data.coded_sample import CodedRows
-from golem.data.environment_sample import EnvironmentSample
-from golem.data.resampling import Sample
+from golem.data.resampling import Unit
+from golem.data.table import Table
 from golem.runtime.html_text import MOST_ROWS, html_table, paragraph
 from golem.runtime.types import BoolMatrix, Matrix
 
@@ -57,7 +55,7 @@ class Bootstrap:
     names: tuple[str, ...]
     replicates: int
     requested: int
-    unit: Literal["rows", "shards", "halves"]
+    unit: Unit
     seed: int
     level: float
     adjacency_frequency: Matrix
@@ -101,21 +99,19 @@ class Replicate:
     finished: bool
 
 
-def summarize(
-    done: Sequence[Replicate], source: Sample | EnvironmentSample, requested: int, seed: int, level: float
-) -> Bootstrap:
+def summarize(done: Sequence[Replicate], source: Table, requested: int, seed: int, level: float) -> Bootstrap:
     """Summarize replicates by frequencies, intervals and a consensus."""
-    d, count = len(source.moments.variables), len(done)
+    d, count = source.d, len(done)
     shown = np.sum([one.graph for one in done], axis=0, dtype=float)
     adjacency, direction = edge_frequencies([one.graph | one.undecided.T for one in done])
     tails = (1 - level) / 2, (1 + level) / 2
     weights, effects = _weight_interval(done, d, tails), _effect_interval(done, d, tails)
-    if source.moments.coding is not None:
-        categories = [variable.is_category for variable in source.moments.coding.variables]
-        weights[:, categories, :] = weights[:, :, categories] = np.nan
+    categories = [variable.is_category for variable in source.coding.variables]
+    weights[:, categories, :] = weights[:, :, categories] = np.nan
     consensus, em = ranked_pairs(adjacency, direction, shown), source.is_incomplete
-    names, unit = source.moments.variables, "halves" if isinstance(source, CodedRows) else source.unit
-    return Bootstrap(names, count, requested, unit, seed, level, adjacency, direction, weights, effects, consensus, em)
+    return Bootstrap(
+        source.names, count, requested, source.unit, seed, level, adjacency, direction, weights, effects, consensus, em
+    )
 
 
 def _weight_interval(done: Sequence[Replicate], d: int, tails: tuple[float, float]) -> Matrix:

@@ -21,13 +21,12 @@ from golem.assessment.p_values import holm, p_text
 from golem.data.checks import DataWarning, require_learnable
 from golem.data.missing import MissingChoice
 from golem.data.moments import Moments
-from golem.data.table import Table
 from golem.data.table_input import eager_frame, is_table, rows_and_names
 from golem.data.unusable import unusable_columns, unusable_sentence
 from golem.graphs.dag import as_adjacency, cycle_text, find_cycle, member_of_class, topological_order
+from golem.graphs.formats.networkx_formats import from_networkx
 from golem.graphs.graph_document import GraphDocument
 from golem.graphs.named_graph import NamedGraph
-from golem.graphs.networkx_graphs import from_networkx
 from golem.model.linear_sem import LinearSEM
 from golem.runtime.html_text import MOST_ROWS, html_table, paragraph
 from golem.runtime.machine import require_memory
@@ -208,7 +207,7 @@ def check(graph: Any, data: Any, *, missing: MissingChoice = "error") -> Consist
     moments = data if isinstance(data, Moments) else _moments(data, names, missing)
     names = moments.variables if names is None else names
     _require_columns(given, names, moments.variables)
-    _require_numbers([name for name in Table.single(moments).coding.categories if name in names])
+    _require_numbers([name for name in moments.coding.categories if name in names])
     moments = moments.selected(names)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DataWarning)  # few rows make a graph uncertain, not these tests

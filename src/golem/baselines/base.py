@@ -9,16 +9,20 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from golem.data.checks import require_learnable
-from golem.data.inputs import TableEstimator, numpy_rows, read_data, read_knowledge
+from golem.data.checks import require_learnable, require_numbers
+from golem.data.inputs import TableEstimator, numpy_rows, read_knowledge
 from golem.data.knowledge import Knowledge, NamedKnowledge
 from golem.data.moments import Moments
+from golem.data.table_reading import read_table
 from golem.gradient.rounding import with_required
 from golem.graphs.dag import cpdag
 from golem.model.linear_sem import LinearSEM
 from golem.runtime.problems import names_remedies
 from golem.runtime.types import BoolMatrix, Matrix
 from golem.score.regression import residual_variances
+
+# A standardized column with a smaller variance than this given others counts as their linear combination.
+COLLINEAR = 1e-10
 
 
 @dataclass(eq=False, repr=False)
@@ -69,7 +73,10 @@ class Baseline(TableEstimator, ABC):
         """
         self._forget()
         self._check_parameters()
-        moments, rows = read_data(self, X)
+        table = read_table(X)
+        moments, rows = table.moments(), table.parts[0].read_rows()
+        require_numbers(moments)
+        self.record_columns(table)
         if self._needs_rows and rows is None:
             raise ValueError(
                 f"{type(self).__name__} needs the rows of the data, not only means and covariances. Give an array or a "

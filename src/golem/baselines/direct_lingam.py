@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from golem.baselines.base import Baseline
-from golem.baselines.sparse_regression import regress_along, require_more_rows_than_columns
+from golem.baselines.sort_regress import regress_along, require_more_rows_than_columns
 from golem.data.checks import DataWarning
 from golem.data.knowledge import Knowledge
 from golem.data.moments import Moments
@@ -70,7 +70,7 @@ class DirectLiNGAM(Baseline):
     def _learn(self, moments: Moments, rows: Matrix | None, knowledge: Knowledge) -> None:
         assert rows is not None  # `fit` refuses Moments
         require_more_rows_than_columns(moments, "DirectLiNGAM")
-        self.order_ = causal_order(rows, knowledge)
+        self.order_ = lingam_order(rows, knowledge)
         weights = regress_along(self.order_.tolist(), moments, knowledge, select=self.threshold is None)
         if self.threshold is not None:
             weights[(np.abs(weights) < self.threshold) & ~knowledge.required] = 0.0
@@ -100,7 +100,7 @@ class DirectLiNGAM(Baseline):
         )
 
 
-def causal_order(rows: Matrix, knowledge: Knowledge) -> NDArray[np.intp]:
+def lingam_order(rows: Matrix, knowledge: Knowledge) -> NDArray[np.intp]:
     """Return the order of the columns, causes first."""
     from golem.baselines.pairwise_measure import most_exogenous
 

@@ -6,13 +6,11 @@ Import this module only where a search runs, because it imports numba.
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 
+from golem.runtime.types import Array
 from golem.search.jit import allocating_entry, entry
-
-Array = Any
 
 # Hyvärinen's (1998) maximum entropy approximation:
 # H(u) = H(Gauss) - K1 (E log cosh u - GAMMA)^2 - K2 (E u exp(-u^2/2))^2.

@@ -10,8 +10,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from golem.cli import compare, demo, export, fit, report, score, simulate
-from golem.cli.guard import guarded
-from golem.cli.running import fail
+from golem.cli.running import fail, guarded
 from golem.cli.terminal import out
 from golem.runtime.version import __version__
 

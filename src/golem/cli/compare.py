@@ -10,14 +10,13 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from golem.cli import options
+from golem.cli.options import TableOptions, reads_table
 from golem.cli.progress_bars import ProgressBars
-from golem.cli.running import fail, user_errors
-from golem.cli.table_options import TableOptions, reads_table
+from golem.cli.running import fail, skip_slow_imports, user_errors
 from golem.cli.terminal import edge_table, name_cell, out, print_files, print_table, showing_warnings
 from golem.runtime.dialects import SHELL
 from golem.runtime.files import require_writable
 from golem.runtime.interrupts import holding_interrupts, keep
-from golem.runtime.lazy_modules import skip_slow_imports
 from golem.runtime.problems import told
 from golem.runtime.result_folder import result_folder
 
@@ -56,7 +55,7 @@ def compare(
     ] = None,
     table: TableOptions = TableOptions(),  # noqa: B008
     environment: options.EnvironmentColumn = None,
-    targets: options.TargetsFile = None,
+    targets: options.TargetsOption = None,
 ) -> None:
     """Run several methods on one table and compare their graphs.
 
@@ -87,11 +86,12 @@ def compare(
     skip_slow_imports()
     from golem.comparison.registry import PAPER_RECIPE, require_known
     from golem.comparison.report import report_comparison
-    from golem.comparison.result import RESULT_FILES
+    from golem.comparison.result import COMPARISON_FILES
     from golem.comparison.run import compare_file, default_methods, packages_not_installed
     from golem.data.files.standard_input import spooled
     from golem.data.knowledge import with_edges
-    from golem.data.table_source import open_table
+    from golem.data.source import open_table
+    from golem.data.targets import read_targets
     from golem.workflow.inputs import naming, require_kept, title_of
 
     chosen = [name for name in options.all_names(methods) if name]
@@ -106,10 +106,11 @@ def compare(
         bars = ProgressBars(bars=not (quiet or as_json), notes=not quiet)
         reading = table.reading
         if environment is not None:
-            reading = dataclasses.replace(reading, drop=[*reading.drop, environment])
-        with showing_warnings(quiet), naming([data]):
-            source = open_table(paths, reading, table.drop_dependent, table.missing, bars)
-        require_kept([*source.paths, *([truth] if truth else [])], output, RESULT_FILES)
+            reading = dataclasses.replace(reading, environment=environment)
+        with showing_warnings(quiet), naming([data], [] if targets is None else [targets]):
+            known_targets = None if targets is None else read_targets(targets)
+            source = open_table(paths, reading, table.drop_dependent, table.missing, bars, known_targets)
+        require_kept([*source.paths, *([truth] if truth else [])], output, COMPARISON_FILES)
         if (output / "graph.json").exists():
             raise ValueError(
                 f"The folder {str(output)!r} holds results of `golem fit`, and its report.html would be overwritten. "
@@ -126,13 +127,11 @@ def compare(
                 missing=table.missing,
                 time_limit=time_limit,
                 callback=show,
-                environment=environment,
-                targets=targets,
                 progress=bars,
             )
         result = _with_options(result)
         with holding_interrupts():
-            with result_folder(output, RESULT_FILES) as folder:
+            with result_folder(output, COMPARISON_FILES) as folder:
                 result.save(folder)
                 if result.estimates:
                     name = Path(title_of([data])).stem

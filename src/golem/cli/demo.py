@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING
 from golem.cli.fit_summary import print_findings, print_json, print_saved, print_summary
 from golem.cli.options import Json, OutputFolder, Quiet
 from golem.cli.progress_bars import ProgressBars
-from golem.cli.running import user_errors
+from golem.cli.running import skip_slow_imports, user_errors
 from golem.cli.terminal import out, showing_warnings
 from golem.runtime.files import require_writable
-from golem.runtime.lazy_modules import skip_slow_imports
 
 if TYPE_CHECKING:
     from golem.estimator.golem import Golem
@@ -47,6 +46,7 @@ def demo(output: OutputFolder = Path("demo-output"), quiet: Quiet = False, as_js
     from golem.assessment.diagnostics.edges import model_scatters
     from golem.data.datasets import load_sachs
     from golem.data.moments import Moments
+    from golem.data.table import Table
     from golem.estimator.golem import Golem
     from golem.graphs import metrics
     from golem.graphs.named_graph import NamedGraph
@@ -60,7 +60,7 @@ def demo(output: OutputFolder = Path("demo-output"), quiet: Quiet = False, as_js
         progress = _DemoProgress(bars=not (quiet or as_json), notes=not quiet)
         require_writable(output)
         with showing_warnings(quiet):
-            learn(model, Moments.from_rows(rows, sachs.names), progress, rows=rows)
+            learn(model, Table.single(Moments.from_rows(rows, sachs.names), lambda: rows), progress)
         supplement = Supplement(diagnosis=None if was_interrupted(model) else check(model, lambda: rows, progress))
         document = describe(model, supplement)
         consensus = NamedGraph.from_class(sachs.truth, tuple(sachs.names))

@@ -10,11 +10,10 @@ import typer
 
 from golem.cli import options
 from golem.cli.fit_summary import print_fit, print_fit_json
+from golem.cli.options import TableOptions, reads_table
 from golem.cli.progress_bars import ProgressBars
-from golem.cli.running import user_errors
-from golem.cli.table_options import TableOptions, reads_table
+from golem.cli.running import skip_slow_imports, user_errors
 from golem.cli.terminal import showing_warnings
-from golem.runtime.lazy_modules import skip_slow_imports
 
 # Options that go with --from; graph.json holds the values of all others.
 _WITH_FROM = (
@@ -84,7 +83,7 @@ def fit(
         ),
     ] = "auto",
     intervention: options.InterventionKind = "soft",
-    intercepts: options.Intercepts = "separate",
+    intercepts: options.InterceptsOption = "separate",
     score: Annotated[
         Literal["auto", "gaussian", "mixed", "bdeu", "discrete-bic"],
         options.model(
@@ -129,13 +128,13 @@ def fit(
     seed: Annotated[int, options.search(help="Random seed.", min=0)] = 0,
     diagnose: Annotated[
         bool,
-        options.check(
+        options.checks(
             "--diagnose/--no-diagnose", help="Check the assumptions, the table and the stability of the graph."
         ),
     ] = True,
     bootstrap: Annotated[
         int | None,
-        options.check(
+        options.checks(
             metavar="N",
             help="Learn N more graphs from resampled rows, e.g. 100, and count how often each edge and direction "
             "occurs. Tables with categories use random halves of the rows instead. Files above 256 MB are resampled in "
@@ -145,7 +144,7 @@ def fit(
     ] = None,
     certificate: Annotated[
         bool,
-        options.check(
+        options.checks(
             "--certificate",
             help="Also minimize the paper's score, starting from the learned graph, and report how well its optimality "
             "conditions hold (needs --noise ev).",
@@ -157,7 +156,7 @@ def fit(
     table: TableOptions = TableOptions(),  # noqa: B008
     environment: options.EnvironmentColumn = None,
     environments: options.EnvironmentFiles = False,
-    targets: options.TargetsFile = None,
+    targets: options.TargetsOption = None,
     repeat: Annotated[
         Path | None,
         options.data(

@@ -1,25 +1,30 @@
-"""The text that a fit prints: its edges, the bootstrap, the noise model, the score, and the findings."""
+"""The text that a fit prints: its edges, the bootstrap, the noise model, the score, the findings, and ranked tables."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
 from golem.cli.terminal import edge_table, name_cell, out, print_files, print_table
 from golem.runtime.dialects import SHELL
-from golem.runtime.messages import counted, shortened
+from golem.runtime.messages import counted, quoted, shortened
 from golem.runtime.problems import told
 
 if TYPE_CHECKING:
+    from rich.table import Table
+
     from golem.assessment.bootstrap_result import Bootstrap
     from golem.assessment.diagnostics import Diagnosis
+    from golem.assessment.selection import Selection
     from golem.estimator.golem import Golem
-    from golem.graphs.graph_document import GraphDocument
-    from golem.output.document import Edge, Supplement
+    from golem.graphs.graph_document import EnvironmentRecord, GraphDocument
+    from golem.graphs.named_graph import EdgeRow
+    from golem.output.document import Supplement
     from golem.workflow import FitResult
+
 
 # With fewer replicates, even the smallest and the largest value are not bounds of a 95 % interval.
 _FEW_REPLICATES = 39
@@ -38,14 +43,14 @@ _DIRECTION_MEANINGS = {
     "by knowledge": ("follows from your knowledge", "follow from your knowledge"),
     "by intervention": ("is decided by experiments", "are decided by experiments"),
 }
+_MOST_ENVIRONMENTS = 12
+_MOST_EXPERIMENTS = 5
 
 
 def print_fit(result: FitResult) -> None:
     """Print the path of penalties, the summary, the certificate, the comparison with an earlier run, the findings."""
-    from golem.cli.rankings import print_next_experiment, print_path
-
     if result.selection is not None:
-        print_path(result.selection)
+        _print_path(result.selection)
     print_summary(result.model, result.supplement, result.document)
     proof = result.certificate
     if proof is not None:
@@ -55,7 +60,7 @@ def print_fit(result: FitResult) -> None:
         )
     if result.repeat is not None:
         out.print(told(result.repeat.sentence, SHELL))
-    print_next_experiment(result.document)
+    _print_next_experiment(result.document)
     print_findings(result.diagnosis)
     print_saved(result.output, () if result.selection is None else ("path.csv", "path.png"))
 
@@ -86,16 +91,15 @@ def print_summary(model: Golem, supplement: Supplement, document: GraphDocument)
     """Print the edges, the bootstrap, the noise model, and how the solve ended."""
     import msgspec
 
-    from golem.cli.environments import print_environments
-    from golem.output.document import Edge
-    from golem.output.environment_document import note_on_weights
+    from golem.graphs.named_graph import EdgeRow
+    from golem.output.document import note_on_weights
 
-    found = msgspec.convert(document.edge_table, list[Edge])
+    found = msgspec.convert(document.edge_table, list[EdgeRow])
     out.print(f"{counted(len(found), 'edge')} among {document.d} variables, from {document.rows} rows")
     if document.missing is not None:
         out.print(document.missing["sentence"])
     if document.environments:
-        print_environments(document.environments)
+        _print_environments(document.environments)
     if document.knowledge:
         out.print(_knowledge_sentence(document.knowledge))
     if found:
@@ -123,14 +127,13 @@ def print_summary(model: Golem, supplement: Supplement, document: GraphDocument)
     out.print(f"{model.solution_.status.value}{steps} {model.solution_.seconds:.1f} s")
 
 
-def _print_edges(found: list[Edge], bootstrap: Bootstrap | None) -> None:
+def _print_edges(found: list[EdgeRow], bootstrap: Bootstrap | None) -> None:
     """Print the table of edges."""
-    from golem.cli.edge_columns import edge_columns
     from golem.cli.terminal import width_of
-    from golem.output.document import DIRECTIONS
+    from golem.output.edge_list import DIRECTIONS
 
     words = [DIRECTIONS.get(edge.direction_from or "", "") for edge in found]
-    headings, cells = edge_columns(found, bootstrap)
+    headings, cells = _edge_columns(found, bootstrap)
     shown = found[: out.most(_MOST_EDGES)]
     table, narrow = edge_table(*headings), edge_table(*headings)
     table.add_column("direction" if any(words) else "")
@@ -270,3 +273,109 @@ def print_saved(output: Path, more: Sequence[str] = ()) -> None:
         if (output / name).exists()
     ]
     print_files(output, [*written, *more])
+
+
+def _edge_columns(
+    found: list[EdgeRow], bootstrap: Bootstrap | None
+) -> tuple[tuple[str, ...], Callable[[EdgeRow], tuple[str, ...]]]:
+    """Return the headings of the numbers in the table of edges, and a function that returns the numbers of an edge."""
+    texts: dict[str, Callable[[EdgeRow], str]] = {}
+    have_weights = any(edge.weight is not None for edge in found)
+    have_strengths = any(edge.edge_strength is not None for edge in found)
+    # A narrow terminal has no room for all columns; edges.csv has them.
+    if have_strengths and not (have_weights and bootstrap is not None):
+        texts["strength"] = lambda edge: _written(edge.edge_strength, "#.3g")
+        texts["loss"] = lambda edge: _written(edge.drop_loss, "#.3g")
+    if have_weights:
+        texts["weight"] = lambda edge: _written(edge.weight, "+#.3g")
+        if bootstrap is not None:
+            texts[f"{bootstrap.level:.0%} interval"] = lambda edge: (
+                "" if edge.weight_low is None else f"({_signed(edge.weight_low)}, {_signed(edge.weight_high)})"
+            )
+        else:
+            texts["std. error"] = lambda edge: _written(edge.standard_error, "#.2g")
+    if bootstrap is not None:
+        texts["connected"] = lambda edge: _written(edge.adjacency_frequency, ".0%")
+        texts["directed"] = lambda edge: _written(edge.direction_frequency, ".0%")
+    elif not have_strengths:
+        texts["standardized"] = lambda edge: _written(edge.standardized_weight, "+.2f")
+    return tuple(texts), lambda edge: tuple(text(edge) for text in texts.values())
+
+
+def _signed(value: float | None) -> str:
+    """Return a number with its sign; 0 has none."""
+    return _written(value, "+#.3g") if value else "0"
+
+
+def _written(value: float | None, format: str) -> str:
+    """Return a number as text, with its trailing zeros (#); empty if there is none."""
+    return "" if value is None else f"{value:{format}}".removesuffix(".")
+
+
+def _print_environments(environments: Sequence[EnvironmentRecord]) -> None:
+    """Print the rows and targets of each environment."""
+    out.print(f"{counted(len(environments), 'environment')}:")
+    shown = environments[: out.most(_MOST_ENVIRONMENTS)]
+    for one in shown:
+        targets = f"changes {quoted(one.targets)}" if one.targets else "observational"
+        out.print(f"  {one.label!r}: {counted(one.rows, 'row')}, {targets}", soft_wrap=True)
+    if len(environments) > len(shown):
+        out.print(f"  ... and {len(environments) - len(shown)} more in graph.json")
+
+
+def _print_path(selection: Selection) -> None:
+    """Print the path of penalties as a table, and the choice."""
+    score, rule = {
+        "bic": ("criterion", "the information criterion (lowest)"),
+        "cv": ("log-likelihood", "held-out log-likelihood (sparsest graph within one standard error of the best)"),
+        "stability": ("agreement", "agreement between halves of the rows (sparsest graph close to the best)"),
+    }[selection.method]
+    words = {"edge_penalty": "penalty per edge (deviance)", "expected_false": "expected false edges", "score": score}
+    words["standard_error"] = "std. error of difference from best"
+    out.print(f"Penalty chosen by {rule}")
+    hidden = {"chosen"} | ({"lambda_sparsity"} if "edge_penalty" in selection.path[0] else set())
+    columns = [name for name in selection.path[0] if name not in hidden]
+    table = _plain_table(*(words.get(name, name.replace("_", " ")) for name in columns))
+    table.add_column("")
+    for row in selection.path:
+        table.add_row(*(_setting(row[name]) for name in columns), "<- chosen" if row["chosen"] else "")
+    print_table(table)
+    options = " ".join(f"--{name.replace('_', '-')} {_setting(value)}" for name, value in selection.chosen.items())
+    unit = " (penalty per edge / 2n, for n rows)" if "lambda_sparsity" in hidden else ""
+    out.print(f"To repeat this choice: {options}{unit}")
+    if selection.note:
+        out.print(f"Note: {told(selection.note, SHELL)}")
+    out.print()
+
+
+def _print_next_experiment(document: GraphDocument) -> None:
+    """Print which interventions would decide most of the undecided directions."""
+    ranking = document.next_experiment or []
+    if not ranking:
+        return
+    shown = ranking[: out.most(_MOST_EXPERIMENTS)]
+    out.print(
+        "\nHow many undecided directions would an experiment decide? One row per variable you could intervene on: the "
+        "average and the minimum over the graphs that fit equally well.",
+        soft_wrap=True,
+    )
+    table = _plain_table("average", "minimum", first="variable")
+    for row in shown:
+        table.add_row(name_cell(row.variable), f"{row.decided:.1f}", str(row.least))
+    print_table(table)
+
+
+def _plain_table(*headings: str, first: str | None = None) -> Table:
+    """Return a table of numbers without lines; with a column of names if `first` is its heading."""
+    from rich.table import Table
+
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    if first is not None:
+        table.add_column(first, overflow="fold")
+    for heading in headings:
+        table.add_column(heading, justify="right")
+    return table
+
+
+def _setting(value: Any) -> str:
+    return f"{value:.6g}" if isinstance(value, float) else str(value)

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import csv
-from collections.abc import Collection, Iterator
-from functools import partial
+import inspect
+from collections.abc import Callable, Collection, Iterator
+from dataclasses import dataclass, field, fields
+from functools import partial, wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, get_type_hints
 
 import typer
 
@@ -16,14 +18,15 @@ from golem.runtime.problems import told
 
 if TYPE_CHECKING:
     from golem.data.knowledge import NamedKnowledge
+    from golem.data.source import Reading
 
 # Options under one heading of the help, e.g. `model(help="...")`.
 output = partial(typer.Option, rich_help_panel="Output")
 model = partial(typer.Option, rich_help_panel="Model")
 search = partial(typer.Option, rich_help_panel="Search")
-check = partial(typer.Option, rich_help_panel="Checks")
+checks = partial(typer.Option, rich_help_panel="Checks")
 knowledge = partial(typer.Option, rich_help_panel="Knowledge")
-experiment = partial(typer.Option, rich_help_panel="Experiments")
+experiments = partial(typer.Option, rich_help_panel="Experiments")
 data = partial(typer.Option, rich_help_panel="Data")
 
 OutputFolder = Annotated[Path, output("--output", "-o", metavar="FOLDER", help="Folder for the results.")]
@@ -40,7 +43,7 @@ KnowledgeFile = Annotated[
         '"tiers": [["A"], ["B", "C"]]}. Or a knowledge file of Tetrad.',
     ),
 ]
-Missing = Annotated[
+MissingOption = Annotated[
     Literal["error", "drop", "em"],
     data(
         help="Treatment of missing values: stop (error), drop their rows (drop), or estimate means and covariances by "
@@ -86,7 +89,9 @@ DropDependent = Annotated[
 Covariance = Annotated[
     bool, data("--covariance", help="The file is a covariance or correlation matrix with names; needs --rows.")
 ]
-Rows = Annotated[int | None, data("--rows", metavar="N", help="Number of rows behind the covariance matrix.", min=2)]
+RowsOption = Annotated[
+    int | None, data("--rows", metavar="N", help="Number of rows behind the covariance matrix.", min=2)
+]
 Drop = Annotated[list[str], data(metavar="COLUMNS", help="Columns to leave out, e.g. a,b,c; may be repeated.")]
 Header = Annotated[
     bool | None,
@@ -95,19 +100,19 @@ Header = Annotated[
 
 EnvironmentColumn = Annotated[
     str | None,
-    experiment("--environment", metavar="COLUMN", help="Column with the experiment of each row."),
+    experiments("--environment", metavar="COLUMN", help="Column with the experiment of each row."),
 ]
 EnvironmentFiles = Annotated[
     bool,
-    experiment(
+    experiments(
         "--environments",
         help="Treat each file as one experiment, named after the file without its extension, e.g. golem fit "
         "--environments runs/*.csv --targets targets.json.",
     ),
 ]
-TargetsFile = Annotated[
+TargetsOption = Annotated[
     Path | None,
-    experiment(
+    experiments(
         "--targets",
         metavar="FILE",
         help='JSON file with the columns that each experiment changed: {"control": [], "knockout": ["A"]}.',
@@ -115,15 +120,15 @@ TargetsFile = Annotated[
 ]
 InterventionKind = Annotated[
     Literal["soft", "hard"],
-    experiment(
+    experiments(
         "--intervention",
         help="Effect of an experiment on its targets: soft changes how a target depends on its parents; hard removes "
         "the influence of the parents.",
     ),
 ]
-Intercepts = Annotated[
+InterceptsOption = Annotated[
     Literal["separate", "shared"],
-    experiment("--intercepts", help="Means of the columns: one per experiment (separate), or common to all (shared)."),
+    experiments("--intercepts", help="Means of the columns: one per experiment (separate), or common to all (shared)."),
 ]
 
 
@@ -172,3 +177,64 @@ def read_knowledge_file(path: Path | None) -> NamedKnowledge | None:
     from golem.data.knowledge import Knowledge
 
     return None if path is None else Knowledge.read(path)
+
+
+@dataclass(frozen=True)
+class TableOptions:
+    """What was typed about a table."""
+
+    missing: MissingOption = "error"
+    na: NotAvailable = field(default_factory=list)
+    categorical: Categorical = field(default_factory=list)
+    numeric: Numeric = field(default_factory=list)
+    columns: Columns = None
+    drop: Drop = field(default_factory=list)
+    drop_dependent: DropDependent = False
+    header: Header = None
+    covariance: Covariance = False
+    rows: RowsOption = None
+
+    @property
+    def reading(self) -> Reading:
+        """How the files are read."""
+        from golem.data.source import Reading
+
+        return Reading(
+            names(self.columns),
+            all_names(self.drop),
+            self.header,
+            self.na,
+            all_names(self.categorical),
+            all_names(self.numeric),
+            self.covariance,
+            self.rows,
+        )
+
+
+def reads_table(*without: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Give a command one option per field of `TableOptions`, except some, in the place of its parameter `table`."""
+
+    def decorate(command: Callable[..., None]) -> Callable[..., None]:
+        hints = get_type_hints(TableOptions, include_extras=True)
+        shared = [
+            inspect.Parameter(one.name, inspect.Parameter.KEYWORD_ONLY, annotation=hints[one.name], default=default)
+            for one, default in ((one, getattr(TableOptions(), one.name)) for one in fields(TableOptions))
+            if one.name not in without
+        ]
+        own = get_type_hints(command, include_extras=True)
+        parameters: list[inspect.Parameter] = []
+        for one in inspect.signature(command).parameters.values():
+            plain = one.replace(annotation=own[one.name], kind=inspect.Parameter.KEYWORD_ONLY)
+            parameters += shared if one.name == "table" else [plain]
+
+        @wraps(command)
+        def run(**given: Any) -> None:
+            table = TableOptions(**{one.name: given.pop(one.name) for one in shared})
+            command(table=table, **given)
+
+        # Typer takes the options from these two.
+        run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+        run.__annotations__ = {one.name: one.annotation for one in parameters}
+        return run
+
+    return decorate

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from golem.cli import options
+from golem.cli.options import TableOptions, reads_table
 from golem.cli.progress_bars import ProgressBars
 from golem.cli.running import user_errors
-from golem.cli.table_options import TableOptions, reads_table
 from golem.cli.terminal import err, out, showing_warnings
 
 if TYPE_CHECKING:
@@ -104,10 +104,9 @@ def _check(graph: Path, data: list[str], table: TableOptions, plot: Path | None,
     """Check a graph against a table, and print the result."""
     from golem.assessment.consistency import check
     from golem.data.files.standard_input import spooled
-    from golem.data.table_source import open_source
+    from golem.data.source import open_source
     from golem.graphs.graph_document import GraphDocument
-    from golem.output.figures import plot_check
-    from golem.output.result_files import require_picture, save_figure
+    from golem.output.figures import plot_check, require_picture, save_figure
     from golem.runtime.files import require_writable
     from golem.runtime.messages import quoted
 
@@ -116,12 +115,12 @@ def _check(graph: Path, data: list[str], table: TableOptions, plot: Path | None,
         require_picture(plot)
         require_writable(plot.parent, "file")
     with spooled(data) as paths, showing_warnings(quiet=False):
-        source = open_source(paths, table.reading, divided=False, checked=False, scheduler=None)
+        source = open_source(paths, table.reading)
         columns = source.names
         if set(known.names) < set(columns):  # others need not be numeric
             reading = dataclasses.replace(table.reading, columns=[name for name in columns if name in known.names])
-            source = open_source(paths, reading, divided=False, checked=False, scheduler=None)
-        moments = source.read(table.missing, ProgressBars(not as_json))
+            source = open_source(paths, reading)
+        moments = source.read(table.missing, ProgressBars(not as_json)).moments()
     result: Consistency = check(known, moments)
     if plot is not None:
         save_figure(lambda figure: plot_check(result, figure), plot)

@@ -168,7 +168,7 @@ def _intervened_files(
 
     import numpy as np
 
-    from golem.model.environments import simulate_environments, single_targets
+    from golem.model.simulation import simulate_environments, single_targets
 
     sem, rng = drawn.sem, np.random.default_rng([seed, 1])
     targets = single_targets(sem, sem.d if count is None else count, intervention, rng)

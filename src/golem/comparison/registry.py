@@ -2,29 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
+
+import numpy as np
 
 from golem.baselines import FGS, PC, DirectLiNGAM, Notears, SortRegress
 from golem.comparison.other_packages import OTHER_PACKAGES, Estimate, OtherPackage
 from golem.data.knowledge import Knowledge
-from golem.data.moments import Moments
 from golem.data.table import Table
 from golem.estimator.golem import Golem
 from golem.runtime.messages import suggestion
 from golem.runtime.problems import ProblemError, Set
 from golem.runtime.types import Matrix
 from golem.score.likelihood import GaussianEV, GaussianNV, GaussianTied, Likelihood
-from golem.score.score_settings import DISCRETE, ScoreName, possible_codes, with_numbers, without_categories
+from golem.score.score_settings import (
+    DISCRETE,
+    ScoreName,
+    ScoreSettings,
+    possible_codes,
+    with_numbers,
+    without_categories,
+)
+from golem.score.table_score import score_of
 
 # With so many columns the search over orders is not exact and has to be compiled.
 _MANY_COLUMNS = 100
 
 
 @dataclass(frozen=True)
-class Method:
+class ComparedMethod:
     """How to make an estimator, and how to compile and import its code first, so that this is not timed.
 
     `needs_rows` says that means and covariances are not enough.
@@ -41,10 +50,10 @@ def _compile_search(likelihood: Likelihood) -> None:
     compile_search(likelihood, _MANY_COLUMNS)
 
 
-def _compile_local_search() -> None:
-    from golem.search.local.local_search import compile_local_search
+def _compile_node_scores() -> None:
+    from golem.search.search_order import compile_node_scores
 
-    compile_local_search()
+    compile_node_scores()
 
 
 def _import_lasso() -> None:
@@ -77,26 +86,26 @@ USE_CATEGORIES = ("order", "order-nv", *_BY_CATEGORIES)
 # from soft and hard interventions. order-mixed, order-bdeu and order-discrete-bic are for tables with categories,
 # where order chooses among them. fgs-mbic has the default
 # penalty of the order search, up to 2 log(d / (d - 2)) per edge.
-METHODS: dict[str, Method] = {
-    "golem-ev": Method(lambda: Golem.paper("ev")),
-    "golem-nv": Method(lambda: Golem.paper("nv")),
-    "order-ev": Method(lambda: Golem("ev"), partial(_compile_search, GaussianEV())),
-    "order-nv": Method(lambda: Golem("nv", shape="off"), partial(_compile_search, GaussianNV())),
-    "order": Method(lambda: Golem("auto"), partial(_compile_search, GaussianTied(2))),
-    "order-soft": Method(lambda: Golem("nv", intervention="soft"), _compile_local_search),
-    "order-hard": Method(lambda: Golem("nv", intervention="hard"), _compile_local_search),
+METHODS: dict[str, ComparedMethod] = {
+    "golem-ev": ComparedMethod(lambda: Golem.paper("ev")),
+    "golem-nv": ComparedMethod(lambda: Golem.paper("nv")),
+    "order-ev": ComparedMethod(lambda: Golem("ev"), partial(_compile_search, GaussianEV())),
+    "order-nv": ComparedMethod(lambda: Golem("nv", shape="off"), partial(_compile_search, GaussianNV())),
+    "order": ComparedMethod(lambda: Golem("auto"), partial(_compile_search, GaussianTied(2))),
+    "order-soft": ComparedMethod(lambda: Golem("nv", intervention="soft"), _compile_node_scores),
+    "order-hard": ComparedMethod(lambda: Golem("nv", intervention="hard"), _compile_node_scores),
     **{
-        f"order-{score}": Method(partial(Golem, score_function=score), _compile_local_search, score in DISCRETE)
+        f"order-{score}": ComparedMethod(partial(Golem, score_function=score), _compile_node_scores, score in DISCRETE)
         for score in CATEGORY_SCORES
     },
-    "notears": Method(lambda: Notears()),
-    "notears-l1": Method(lambda: Notears(l1=0.1)),
-    "fgs": Method(lambda: FGS()),
-    "fgs-mbic": Method(lambda: FGS(structure_prior=1.0)),
-    "pc": Method(lambda: PC()),
-    "direct-lingam": Method(lambda: DirectLiNGAM(), _compile_measure, needs_rows=True),
-    "sort-regress-var": Method(lambda: SortRegress("variance"), _import_lasso),
-    "sort-regress-r2": Method(lambda: SortRegress("r2"), _import_lasso),
+    "notears": ComparedMethod(lambda: Notears()),
+    "notears-l1": ComparedMethod(lambda: Notears(l1=0.1)),
+    "fgs": ComparedMethod(lambda: FGS()),
+    "fgs-mbic": ComparedMethod(lambda: FGS(structure_prior=1.0)),
+    "pc": ComparedMethod(lambda: PC()),
+    "direct-lingam": ComparedMethod(lambda: DirectLiNGAM(), _compile_measure, needs_rows=True),
+    "sort-regress-var": ComparedMethod(lambda: SortRegress("variance"), _import_lasso),
+    "sort-regress-r2": ComparedMethod(lambda: SortRegress("r2"), _import_lasso),
 }
 # Methods for one table of numbers.
 OF_NUMBERS = tuple(name for name in METHODS if name not in (*INTERVENTIONAL, *_BY_CATEGORIES))
@@ -115,85 +124,60 @@ def require_known(names: list[str]) -> None:
             raise ValueError(f"Unknown method {name!r}. {suggestion(name, known, 'methods', len(known))}")
 
 
-def prepare(name: str, by_local_scores: bool = False) -> None:
-    """Compile and import what a method needs, so that this is not timed.
-
-    With environments or categories, `order` is a search with local scores.
-    """
-    method = METHODS.get("order-soft" if name == "order" and by_local_scores else name)
+def prepare(name: str, table: Table | None = None) -> None:
+    """Compile and import what a method needs, so that this is not timed; `order` depends on the table."""
+    if name == "order" and table is not None and score_of(table, ScoreSettings(noise="auto")).stage != "order":
+        name = "order-soft"
+    method = METHODS.get(name)
     if method is not None and method.prepare is not None:
         method.prepare()
 
 
-def named_table(rows: Matrix, names: Sequence[str]) -> Any:
-    """Return rows as a PyArrow table, so that messages can name the columns."""
-    import pyarrow as pa
-
-    return pa.table(dict(zip(names, rows.T, strict=True)))
-
-
-class Tables(NamedTuple):
-    """The rows of several environments; None if only their moments are known."""
-
-    environments: Table
-    rows: list[Matrix] | None
-
-
-def learn(
-    name: str,
-    rows: Matrix | None,
-    moments: Moments,
-    knowledge: Knowledge | None = None,
-    tables: Tables | None = None,
-) -> Estimate:
-    """Run a method on rows, on moments if there are no rows, or on the tables of several environments.
+def learn_with(name: str, table: Table, knowledge: Knowledge | None = None) -> Estimate:
+    """Run a method on a table.
 
     Raises
     ------
     ValueError
         If the method cannot use the data or the knowledge.
     """
-    if moments.coding is not None and name not in USE_CATEGORIES:
+    _require_usable(name, table)
+    if name in OTHER_PACKAGES:
+        return _learn_elsewhere(OTHER_PACKAGES[name], name, table, knowledge)
+    model = METHODS[name].model().set_params(knowledge=knowledge).fit(table)
+    member, weights = getattr(model, "adjacency_", None), getattr(model, "weights_", None)
+    if weights is None:
+        return Estimate(model.cpdag_, True, member)
+    directions = dict(model.graph_.directions()) if isinstance(model, Golem) else {}  # baselines do not say
+    return Estimate(model.adjacency_, False, member, weights if np.isfinite(weights).all() else None, directions)
+
+
+def complete_rows(table: Table) -> list[Matrix] | None:
+    """Return the complete rows of each environment; None if some are not there, or if EM treats missing values."""
+    rows = [own for part in table.parts if (own := part.complete_rows()) is not None]
+    return rows if len(rows) == len(table.parts) else None
+
+
+def _require_usable(name: str, table: Table) -> None:
+    """Raise a ValueError if a method cannot use a table."""
+    coding = table.coding
+    if coding.categories and name not in USE_CATEGORIES:
         raise ValueError(
             f"{name} needs numbers, and this table has categories. Use {USE_CATEGORIES[0]} or {_BY_CATEGORIES[0]}."
         )
-    if tables is not None and name not in _USE_ENVIRONMENTS:
+    if table.environments and name not in _USE_ENVIRONMENTS:
         raise ValueError(f"{name} cannot use environments. The methods that can are {', '.join(_USE_ENVIRONMENTS)}.")
-    if tables is None and name in INTERVENTIONAL:
+    if name in INTERVENTIONAL and not table.environments:
         raise ValueError(f"{name} needs environments and their targets.")
-    if name in _BY_CATEGORIES:
-        _require_categories(name, moments, rows)
-    if name in OTHER_PACKAGES:
-        return _learn_elsewhere(OTHER_PACKAGES[name], name, rows, knowledge, tables)
-    model = METHODS[name].model().set_params(knowledge=knowledge)
-    if tables is not None:
-        labels = tables.environments.labels
-        rows_of = None if tables.rows is None else dict(zip(labels, tables.rows, strict=True))
-        model.fit(tables.environments, rows=rows_of)
-    elif moments.coding is None:
-        model.fit(moments if rows is None else named_table(rows, moments.names))
-    else:
-        model.fit(moments, rows=rows)
-        return Estimate(model.adjacency_, False, model.adjacency_, None, _directions(model))
-    member = getattr(model, "adjacency_", None)
-    if hasattr(model, "weights_"):
-        return Estimate(model.adjacency_, False, member, model.weights_, _directions(model))
-    return Estimate(model.cpdag_, True, member)
-
-
-def _directions(model: Any) -> dict[tuple[int, int], str]:
-    """Return what the direction of each edge rests on; nothing for baselines, which do not say."""
-    return dict(model.graph_.directions()) if isinstance(model, Golem) else {}
-
-
-def _require_categories(name: str, moments: Moments, rows: Matrix | None) -> None:
-    """Raise a ValueError if a table has no categories, or numbers or gaps that the score of a method cannot use."""
-    if moments.coding is None:
-        raise without_categories(name, "order", possible_codes(rows, moments.names))
-    if not moments.coding.is_discrete and name != _BY_CATEGORIES[0]:
-        raise with_numbers(name, _BY_CATEGORIES[0], Table.single(moments, rows))
-    known = moments.missing
-    if name != _BY_CATEGORIES[0] and known is not None and known.method == "em" and known.cells:
+    if name not in _BY_CATEGORIES:
+        return
+    if not coding.categories:
+        raise without_categories(name, "order", possible_codes(table.parts[0].read_rows(), table.names))
+    if name == _BY_CATEGORIES[0]:
+        return
+    if not coding.is_discrete:
+        raise with_numbers(name, _BY_CATEGORIES[0], table)
+    if table.is_incomplete:
         raise ProblemError(
             Set("missing", "em"),
             f" cannot be used here: {name} counts complete rows. Use ",
@@ -202,16 +186,13 @@ def _require_categories(name: str, moments: Moments, rows: Matrix | None) -> Non
         )
 
 
-def _learn_elsewhere(
-    other: OtherPackage, name: str, rows: Matrix | None, knowledge: Knowledge | None, tables: Tables | None
-) -> Estimate:
+def _learn_elsewhere(other: OtherPackage, name: str, table: Table, knowledge: Knowledge | None) -> Estimate:
     """Run a method of another package."""
     if knowledge is not None and not knowledge.is_empty:
         raise ValueError(f"{name} cannot use knowledge. Leave the knowledge or this method out.")
-    if tables is None:
-        if rows is None:
-            raise ValueError(f"{name} needs rows, not Moments.")
-        return other.learn(rows)
-    if tables.rows is None or other.learn_environments is None:
+    rows = complete_rows(table)
+    if rows is None or (table.environments and other.learn_environments is None):
         raise ValueError(f"{name} needs rows, not Moments.")
-    return other.learn_environments(tables.rows, [list(targets) for targets in tables.environments.targets])
+    if other.learn_environments is not None and table.environments:
+        return other.learn_environments(rows, [list(targets) for targets in table.targets])
+    return other.learn(rows[0])

@@ -15,7 +15,7 @@ from golem.runtime.files import csv_text, replacing, write_text
 from golem.runtime.html_text import html_table
 from golem.runtime.types import BoolMatrix
 
-RESULT_FILES = ("comparison.csv", "agreement.csv", "distances.csv", "comparison.png", "report.html")
+COMPARISON_FILES = ("comparison.csv", "agreement.csv", "distances.csv", "comparison.png", "report.html")
 
 
 @dataclass(frozen=True)
@@ -157,7 +157,7 @@ class Comparison:
 
     def save(self, folder: str | Path) -> list[Path]:
         """Write comparison.csv, agreement.csv, distances.csv and comparison.png into a folder."""
-        from golem.comparison.figure import plot_comparison
+        from golem.comparison.report import plot_comparison
 
         folder = Path(folder)
         folder.mkdir(parents=True, exist_ok=True)

@@ -6,9 +6,8 @@ import contextlib
 import importlib.metadata
 import math
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -23,38 +22,37 @@ from golem.comparison.registry import (
     METHODS,
     PAPER_RECIPE,
     USE_CATEGORIES,
-    named_table,
+    complete_rows,
     needs_rows,
     require_known,
 )
 from golem.comparison.result import Comparison, Row, Step
-from golem.comparison.tables import labelled_rows, read_tables
-from golem.data.checks import require_learnable
-from golem.data.coded_sample import read_categories
-from golem.data.coded_tables import CodedTable, counts_in_moments
-from golem.data.environment_input import is_interventional
+from golem.data.coded_tables import counts_in_moments
 from golem.data.files.table_files import Paths, listed
 from golem.data.inputs import check_knowledge, read_knowledge, require_shape
 from golem.data.knowledge import Knowledge, NamedKnowledge
 from golem.data.levels import warn_of_single_rows
 from golem.data.missing import MissingChoice
-from golem.data.moments import Moments
+from golem.data.source import CovarianceSource, Reading, Source, TableSource, open_table
 from golem.data.table import Table
-from golem.data.table_input import rows_and_names
-from golem.data.table_source import CovarianceSource, Reading, TableSource, open_table
+from golem.data.table_checks import check_table
+from golem.data.table_reading import read_table
+from golem.data.targets import read_targets
 from golem.graphs import metrics
 from golem.graphs.dag import as_adjacency
+from golem.graphs.edges import Edges
 from golem.graphs.formats import read_graph
 from golem.graphs.named_graph import NamedGraph
-from golem.output.settings_document import versions
+from golem.output.run_record import versions
 from golem.runtime.messages import quoted
 from golem.runtime.problems import Parameter, ProblemError, Set, Text, message_of, names_remedies
 from golem.runtime.progress import ProgressDisplay
-from golem.runtime.types import BoolMatrix, Matrix
+from golem.runtime.threads import in_parallel
+from golem.runtime.types import BoolMatrix
 from golem.runtime.version import __version__
-from golem.score.objective import graph_bic, graph_scores
+from golem.score.objective import graph_scores
 from golem.score.regression import residual_variances
-from golem.score.score_settings import ScoreName, ScoreSettings
+from golem.score.score_settings import ScoreSettings
 from golem.score.table_score import NodeScore, score_of
 
 TIME_LIMIT = 120.0
@@ -75,8 +73,9 @@ def compare(
 ) -> Comparison:
     """Run several methods on one table and compare their graphs.
 
-    The methods run one after the other in a child process. If one fails, crashes or exceeds its time limit, its row
-    says so, and the others still run. Ctrl-C ends the comparison and keeps the results so far.
+    The methods run one after the other in a child process; under `joblib.parallel_config` they run where it says, such
+    as on a Dask cluster. If one fails, crashes or exceeds its time limit, its row says so, and the others still run.
+    Ctrl-C ends the comparison and keeps the results so far.
 
     Parameters
     ----------
@@ -103,7 +102,7 @@ def compare(
     time_limit : float, optional
         Time limit per method, in seconds; None for no limit.
     callback : callable, optional
-        Called with a `Step` a few times per second.
+        Called with a `Step` a few times per second, while a method runs in this process or its threads.
 
     Raises
     ------
@@ -120,22 +119,17 @@ def compare(
     [('sort-regress-var', 6, 0.0), ('notears-l1', 6, 0.0)]
     """
     chosen = [methods] if isinstance(methods, str) else methods
-    with_environments = is_interventional(X, environments, targets)
     names = [] if chosen is None else list(dict.fromkeys(chosen))
     require_known(names)
     if time_limit is not None and not time_limit > 0:
         raise ProblemError(Parameter("time_limit"), f" must be positive; got {time_limit}.")
     if isinstance(X, str | Path):
         raise ValueError(f"X must be a table or Moments; got the path {str(X)!r}. Use compare_file for files.")
-    tables = read_tables(X, environments, targets, missing) if with_environments else None
-    rows, moments = (None, tables.environments.moments()) if tables is not None else _read(X, missing)
-    variables = moments.variables
-    warned: dict[str, tuple[str, ...]] = dict.fromkeys(_data_warnings(moments), ())
-    score = None if moments.coding is None else score_of(Table.single(moments, rows), ScoreSettings())
+    table, warned = _read(X, environments, targets, missing)
+    variables, score = table.names, score_of(table, ScoreSettings(missing=missing))
     left_out: dict[str, tuple[str, ...]] = {}
     if chosen is None:
-        chosen_score = None if score is None else score.name
-        names, left_out = (default_methods(True), {}) if with_environments else _suited(moments, rows, chosen_score)
+        names, left_out = _suited(table, score)
     true_graph = None if truth is None else _true_graph(truth, variables)
     unnamed = [name for name in variables if name not in truth.names] if isinstance(truth, NamedGraph) else []
     if unnamed:
@@ -143,27 +137,24 @@ def compare(
     masks = read_knowledge(knowledge, variables)
     found: list[Row] = []
     estimates: dict[str, Estimate] = {}
-    with MethodProcess(rows, moments, masks, tables) as process:
-        for name, outcome in _outcomes(names, process, time_limit, callback):
-            for warning in outcome.warnings:
-                warned[warning] = (*warned.get(warning, ()), name)
-            row = _row(name, outcome, true_graph)
-            if tables is not None and outcome.estimate is not None:
-                row = _with_class_distance(row, outcome.estimate, true_graph)
-            if outcome.estimate is not None:
-                estimates[name] = outcome.estimate
-                if score is not None:
-                    row = replace(row, score=_cost(score, outcome.estimate))
-                elif tables is None:  # environments have no common covariance
-                    row = _with_scores(row, outcome.estimate, moments)
-            found.append(row)
+    with MethodProcess((table, masks), names, time_limit, callback) as process:
+        outcomes = _outcomes(process, names)
+    for name in names:
+        outcome = outcomes[name]
+        for warning in outcome.warnings:
+            warned[warning] = (*warned.get(warning, ()), name)
+        row = _row(name, outcome, true_graph)
+        if outcome.estimate is not None:
+            estimates[name] = outcome.estimate
+            row = _with_scores(row, outcome.estimate, score, true_graph)
+        found.append(row)
     # Knowledge by name keeps its tiers.
     by_name = knowledge if isinstance(knowledge, NamedKnowledge) else masks.by_name(variables)
     settings = {
-        "n": moments.rows,
+        "n": table.moments().rows,
         "missing": missing,
-        "targets": None if tables is None else tables.environments.named_targets,
-        "score": None if score is None else score.name,
+        "targets": table.named_targets if table.environments else None,
+        "score": None if score.name == "gaussian" else score.name,
         "time_limit": None if time_limit is None else float(time_limit),
         "knowledge": None if masks.is_empty else by_name.document(),
         "versions": {"golem": __version__} | versions() | _package_versions(names),
@@ -172,7 +163,7 @@ def compare(
 
 
 def compare_file(
-    path: Paths | TableSource | CovarianceSource,
+    path: Paths | Source,
     methods: str | Sequence[str] | None = None,
     *,
     truth: str | Path | None = None,
@@ -209,9 +200,9 @@ def compare_file(
     """
     missing, source, progress = options.get("missing", "error"), path, progress or ProgressDisplay()
     if not isinstance(source, TableSource | CovarianceSource):
-        unused = [*listed(drop), *([] if environment is None else [environment])]
-        reading = Reading(columns, unused, header, na, categorical, numeric, covariance, rows)
-        source = open_table([str(one) for one in listed(source)], reading, drop_dependent, missing, progress)
+        known = read_targets(targets) if isinstance(targets, str | Path) else targets
+        reading = Reading(columns, drop, header, na, categorical, numeric, covariance, rows, environment)
+        source = open_table([str(one) for one in listed(source)], reading, drop_dependent, missing, progress, known)
     check_knowledge(options.get("knowledge"), source.names)
     graph = None
     if truth is not None:
@@ -221,42 +212,24 @@ def compare_file(
         except ValueError as error:
             found = str(error).removesuffix(".")
             raise ValueError(f"{truth} does not match the table: {found}. Remove them from the truth.") from None
-    if environment is not None or targets is not None:
-        read = labelled_rows(source, environment, targets, missing)
-        progress.table(read.summary.text())
-        return compare(read.X, methods, environments=read.labels, targets=read.targets, truth=graph, **options)
-    moments = source.read(missing, progress)
-    if moments.coding is not None:
-        warn_of_single_rows(counts_in_moments([moments]))
+    table = source.read(missing, progress)
+    warn_of_single_rows(counts_in_moments([part.moments for part in table.parts]))
     if source.summary is not None:
         source.summary.show(progress)
-    return compare(_table_of(source, moments), methods, truth=graph, **options)
+    return compare(table, methods, truth=graph, **options)
 
 
-def _table_of(source: TableSource | CovarianceSource, moments: Moments) -> Any:
-    """Return the rows of a table that was read; only the moments if there are none, or none that are complete."""
-    rows, known = source.all_rows(), moments.missing
-    if rows is None or (known is not None and known.cells and known.method == "em"):
-        return moments
-    if moments.coding is None:
-        return named_table(rows, source.names)
-    return CodedTable(moments.coding, np.asarray(rows, dtype=float))  # codes are kept in half the precision
-
-
-def _suited(
-    moments: Moments, rows: Matrix | None, score: ScoreName | None
-) -> tuple[list[str], dict[str, tuple[str, ...]]]:
-    """Return the methods that can use a table, and the others by the reason why they cannot; `score` of categories."""
-    names, left_out = default_methods(), {}
-    if score is not None:
+def _suited(table: Table, score: NodeScore) -> tuple[list[str], dict[str, tuple[str, ...]]]:
+    """Return the methods that can use a table, and the others by the reason why they cannot."""
+    names, left_out = default_methods(bool(table.environments)), {}
+    if table.coding.categories:
         left_out["they need numbers, and this table has categories"] = [n for n in names if n not in USE_CATEGORIES]
-        usable = CATEGORY_SCORES if moments.coding is not None and moments.coding.is_discrete else CATEGORY_SCORES[:1]
+        usable = [name for name in CATEGORY_SCORES if table.coding.is_discrete or name == "mixed"]
         # `order` stands for the score that it chooses.
-        names = ["order", *(f"order-{name}" for name in usable if name != score)]
-    if rows is None:
-        by_em = moments.missing is not None and moments.missing.method == "em"
+        names = ["order", *(f"order-{name}" for name in usable if name != score.name and not table.environments)]
+    if complete_rows(table) is None and not table.environments:
         complete = Text("they need complete rows (use ", Set("missing", "drop"), ")")
-        need = complete if by_em else "they need rows"
+        need = complete if table.is_incomplete else "they need rows"
         left_out[need] = [name for name in names if needs_rows(name)]
         names = [name for name in names if not needs_rows(name)]
     return names, {reason: tuple(found) for reason, found in left_out.items() if found}
@@ -276,19 +249,21 @@ def packages_not_installed(with_environments: bool = False) -> dict[str, str]:
     return {name: command for name, command in missing.items() if (name in INTERVENTIONAL) == with_environments}
 
 
-def _read(X: Any, missing: MissingChoice) -> tuple[Matrix | None, Moments]:
-    """Return the rows of a table, complete or coded, if there are any, and the moments."""
-    if (coded := read_categories(X, missing)) is not None:
-        moments, known = coded[0], coded[0].missing
-        # EM leaves rows incomplete, and discrete scores count complete ones.
-        return None if known is not None and known.cells and known.method == "em" else coded[1], moments
-    if isinstance(X, Moments):
-        return None, X
-    rows, columns = rows_and_names(X)
-    moments = Moments.from_rows(rows, columns, missing=missing)
-    if moments.missing is not None and moments.missing.cells:
-        return None if missing == "em" else rows[~np.isnan(rows).any(axis=1)], moments
-    return rows, moments
+def _read(
+    X: Any, environments: Any, targets: Mapping[Any, Any] | None, missing: MissingChoice
+) -> tuple[Table, dict[str, tuple[str, ...]]]:
+    """Return the table, and the warnings about it; raise a ValueError if no graph can be learned from it."""
+    table = read_table(X, environments=environments, targets=targets, missing=missing)
+    # Methods run in another process, which cannot read files again. Those that need rows need complete ones.
+    table = replace(table, parts=tuple(replace(part, rows=part.complete_rows(), shards=()) for part in table.parts))
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        # A hard target may be constant in its environment; a soft method then says so itself.
+        check_table(table.without_rows(), uses_scale=False, bounded=False, intervention="hard")
+    found = [message_of(warning.message) for warning in caught]
+    if table.missing is not None and table.missing.cells:
+        found.append(table.missing.sentence)
+    return table, dict.fromkeys(found, ())
 
 
 def _package_versions(methods: Sequence[str]) -> dict[str, str]:
@@ -301,42 +276,14 @@ def _package_versions(methods: Sequence[str]) -> dict[str, str]:
     return found
 
 
-def _data_warnings(moments: Moments) -> list[str]:
-    """Return the warnings about a table; raise a ValueError if no graph can be learned from it."""
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        if moments.coding is None:
-            require_learnable(moments, uses_scale=False)
-    found = [message_of(warning.message) for warning in caught]
-    if moments.missing is not None and moments.missing.cells:
-        found.append(moments.missing.sentence)
-    return found
-
-
-def _outcomes(
-    names: Sequence[str], process: MethodProcess, time_limit: float | None, callback: Callable[[Step], None] | None
-) -> Iterator[tuple[str, Outcome]]:
-    """Run the methods that are installed, one after the other, up to Ctrl-C."""
-    interrupted = False
-    for number, name in enumerate(names):
-        tick = None if callback is None else partial(_report, callback, name, number, len(names))
-        outcome = Outcome("not run") if interrupted else _run(name, process, time_limit, tick)
-        interrupted = interrupted or outcome.status == "interrupted"
-        yield name, outcome
-
-
-def _run(name: str, process: MethodProcess, time_limit: float | None, tick: Callable[[float], None] | None) -> Outcome:
-    """Run a method, if it is installed."""
-    if name in OTHER_PACKAGES and not OTHER_PACKAGES[name].is_installed:
-        return Outcome("not installed", OTHER_PACKAGES[name].install)
-    try:
-        return process.run(name, time_limit, tick)
-    except KeyboardInterrupt:
-        return Outcome("interrupted")
-
-
-def _report(callback: Callable[[Step], None], name: str, number: int, total: int, seconds: float) -> None:
-    callback(Step(name, number, total, seconds))
+def _outcomes(process: MethodProcess, names: Sequence[str]) -> dict[str, Outcome]:
+    """Run the methods, one after the other or where `joblib.parallel_config` says, up to Ctrl-C."""
+    found: dict[str, Outcome] = {}
+    with contextlib.suppress(KeyboardInterrupt), contextlib.closing(in_parallel(process.run, names)) as arriving:
+        for name, outcome in arriving:
+            found[name] = outcome
+    left = [name for name in names if name not in found]
+    return found | {name: Outcome("interrupted" if name == left[0] else "not run") for name in left}
 
 
 def _true_graph(truth: Any, names: tuple[str, ...]) -> BoolMatrix:
@@ -369,27 +316,19 @@ def _row(name: str, outcome: Outcome, truth: BoolMatrix | None) -> Row:
     return replace(row, **numbers)
 
 
-def _with_class_distance(row: Row, estimate: Estimate, truth: BoolMatrix | None) -> Row:
-    """Compare equivalence classes in SHD-C also if experiments direct further edges of an estimated class."""
-    if truth is None or estimate.member is None:
+def _with_scores(row: Row, estimate: Estimate, score: NodeScore, truth: BoolMatrix | None) -> Row:
+    """Add the score of a table with categories, or the BIC and the scores of the paper, as far as they exist."""
+    member = estimate.member
+    if member is None:
         return row
-    return replace(row, shd_c=metrics.shd_c(truth, estimate.member))
-
-
-def _with_scores(row: Row, estimate: Estimate, moments: Moments) -> Row:
-    """Add the BIC and the scores of the paper. A node with as many parents as rows has no residual variance."""
-    S, n, member = moments.covariance, moments.n, estimate.member
-    if member is None or member.sum(axis=0).max() >= n - 1:
-        return row
-    row = replace(row, bic=graph_bic(member, S, n))
-    if estimate.weights is None:
-        return row
-    scores = graph_scores(estimate.weights, residual_variances(estimate.weights, S), n)
-    return replace(row, score_ev=scores["paper_score_ev"], score_nv=scores["paper_score_nv"])
-
-
-def _cost(score: NodeScore, estimate: Estimate) -> float | None:
-    """Return the score of a graph; None if it is a class without a member."""
-    if estimate.member is None:
-        return None
-    return score.total(estimate.member)
+    if score.table.environments and truth is not None:
+        # Classes are compared also if experiments direct further edges of an estimated class.
+        row = replace(row, shd_c=metrics.shd_c(truth, member))
+    if score.name != "gaussian":
+        return replace(row, score=score.total(member))
+    bic = score.bic(Edges.from_matrix(member).by_child())
+    if bic is None or estimate.weights is None:
+        return replace(row, bic=bic)
+    moments = score.table.moments()
+    scores = graph_scores(estimate.weights, residual_variances(estimate.weights, moments.covariance), moments.n)
+    return replace(row, bic=bic, score_ev=scores["paper_score_ev"], score_nv=scores["paper_score_nv"])

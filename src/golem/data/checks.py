@@ -92,8 +92,7 @@ def require_learnable(moments: Moments, *, uses_scale: bool, independent: bool =
 
 def require_numbers(moments: Moments) -> None:
     """Raise a ValueError if some variables are categories."""
-    if moments.coding is not None:
-        found = [variable.name for variable in moments.coding.variables if variable.is_category]
+    if found := moments.coding.categories:
         what = f"This method needs numbers, but these columns are categories: {quoted(found)}. Drop them: "
         raise ProblemError(what, Drop(found), ".")
 

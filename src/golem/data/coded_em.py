@@ -5,8 +5,6 @@ EM needs columns that are linearly independent. The scores of categories are bou
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 
 from golem.data.moments import Moments
@@ -42,7 +40,7 @@ def coded_moments_by_em(X: Matrix, names: tuple[str, ...], progress: Counter | N
     T = scale[:, None] * T[:, kept] / scale[kept]
     mean = centre + T @ (own.mean - centre[kept])
     scatter, patterns = T @ own.scatter @ T.T, Patterns.of(np.isnan(X))
-    return replace(own, shift=mean, offset=np.zeros(len(names)), scatter=scatter, names=names, patterns=patterns)
+    return Moments(own.n, mean, np.zeros(len(names)), scatter, names, own.missing, patterns=patterns)
 
 
 def _coefficients(Z: Matrix, suspects: list[int]) -> dict[int, Matrix]:

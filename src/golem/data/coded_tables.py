@@ -24,11 +24,13 @@ from golem.data.missing import Missing, MissingChoice, require_choice, rows_in_c
 from golem.data.moments import Moments
 from golem.data.table_errors import NotNumericError, require_finite, row_number
 from golem.data.table_input import are_booleans, eager_frame, is_table, rows_and_names
+from golem.data.targets import naming_environment
 from golem.data.unusable import Unusable, UnusableColumnsError, unusable_error, unusable_in_table, without_levels
 from golem.data.variables import Codes, Coding, Variable, number_levels
+from golem.runtime.arrays import namespace
 from golem.runtime.names import column_names, positions
 from golem.runtime.progress import Counter
-from golem.runtime.types import Indices, Matrix, Vector
+from golem.runtime.types import Array, Indices, Matrix, Vector
 
 _NUMBERS_OR_CATEGORY = (
     "convert the column to numbers, with missing values for the text. Otherwise convert it to the type 'category' "
@@ -49,7 +51,7 @@ class CodedTable:
     """
 
     coding: Coding
-    rows: Matrix
+    rows: Array
 
     @classmethod
     def read(cls, table: Any) -> CodedTable:
@@ -96,42 +98,123 @@ class CodedTable:
 
     def complete(self) -> CodedTable:
         """Return the rows without missing values, with the levels that occur in them."""
-        rows = self.rows[~np.isnan(self.rows).any(axis=1)]
-        if len(rows) == len(self.rows):
-            return self
-        counts = level_counts(self.coding, rows)
-        coding = self.coding.with_levels({name: [v for v in found if found[v]] for name, found in counts.items()})
-        return CodedTable(coding, self.coding.recoded(rows, coding))
+        return complete_parts([self])[0]
+
+    def selected(self, names: Sequence[str]) -> CodedTable:
+        """Return some of the variables, in the order of their names."""
+        return CodedTable(self.coding.selected(names), self.rows[:, positions(names, self.coding.names)])
 
     def moments(self, missing: MissingChoice = "error", progress: Counter | None = None) -> Moments:
         """Return the moments of the columns of the coding; `missing` and `progress` as for `Moments.from_rows`."""
-        require_choice(missing)
-        if self.coding.is_numeric:
-            return Moments.from_rows(self.rows, self.coding.names, missing=missing, progress=progress)
-        absent, names = np.isnan(self.rows), self.coding.names
-        if any(len(v.levels) == 1 and absent[:, j].any() for j, v in enumerate(self.coding.variables)):
-            raise unusable_error(unusable_in_table(self.rows, self.coding))
-        checked = self.rows if missing == "error" else np.where(absent, 0.0, self.rows)
-        require_finite(checked, names, em=not self.coding.is_discrete)
-        used = self.complete() if missing == "drop" else self
-        by_em = not absent[:, self.coding.levels > 0].any()
-        Missing.of(missing, absent, names).require_rows(len(used.rows), em=by_em)
-        if without_levels(used.coding):
-            raise unusable_error(unusable_in_table(used.rows, used.coding))
-        X, columns = used.coding.expand(used.rows), used.coding.column_names
-        record: dict[str, Any] = {}
-        if missing == "em" and absent.any():
-            if unusable := unusable_in_table(self.rows, self.coding):
-                raise unusable_error(unusable)
-            rows_in_common(absent, names)  # its error names variables, not their columns
-            moments = coded_moments_by_em(X, columns, progress)
-            assert moments.missing is not None  # EM always records what it found
-            record = {"rows_used": moments.missing.rows_used, "iterations": moments.missing.iterations}
-        else:
-            moments = Moments.from_rows(X, columns)
-        # Missing values are counted per variable, not per indicator.
-        found = None if missing == "error" else Missing.of(missing, absent, names, **record)
-        return replace(moments, coding=used.coding, missing=found)
+        return moments_of_parts([self], missing, progress=progress)[0][0]
+
+    def _moments(self, missing: MissingChoice, record: Missing | None, progress: Counter | None) -> Moments:
+        """Return the moments of rows that were checked; `record` says how missing values were treated."""
+        X, columns, absent = self.coding.expand(self.rows), self.coding.column_names, np.isnan(self.rows)
+        if missing != "em" or not absent.any():
+            # Missing values are counted per variable, not per indicator.
+            return replace(Moments.from_rows(X, columns), coding=self.coding, missing=record)
+        if unusable := unusable_in_table(self.rows, self.coding):
+            raise unusable_error(unusable)
+        rows_in_common(absent, self.coding.names)  # its error names variables, not their columns
+        moments = coded_moments_by_em(X, columns, progress)
+        assert moments.missing is not None  # EM always records what it found
+        found = {"rows_used": moments.missing.rows_used, "iterations": moments.missing.iterations}
+        return replace(moments, coding=self.coding, missing=Missing.of(missing, absent, self.coding.names, **found))
+
+
+def complete_parts(tables: Sequence[CodedTable]) -> list[CodedTable]:
+    """Return the rows of parts of a table without missing values, with the levels that occur in them."""
+    kept = [table.rows[~np.isnan(table.rows).any(axis=1)] for table in tables]
+    if all(len(rows) == len(table.rows) for rows, table in zip(kept, tables, strict=True)):
+        return list(tables)
+    coding = tables[0].coding
+    counts = level_counts(coding, *kept)
+    used = coding.with_levels({name: [v for v in found if found[v]] for name, found in counts.items()})
+    return [CodedTable(used, coding.recoded(rows, used)) for rows in kept]
+
+
+def moments_of_parts(
+    tables: Sequence[CodedTable],
+    missing: MissingChoice = "error",
+    labels: Sequence[str] = ("",),
+    progress: Counter | None = None,
+) -> list[tuple[Moments, Array]]:
+    """Return the moments of each part of a table, and the rows that they are of.
+
+    The parts share a coding. `missing` and `progress` are as for `Moments.from_rows`; with "drop", the levels are those
+    that occur in the complete rows of any part.
+    """
+    require_choice(missing)
+    coding, found = tables[0].coding, []
+    if coding.is_numeric:
+        for label, table in zip(labels, tables, strict=True):
+            with naming_environment(label):
+                moments = Moments.from_rows(table.rows, coding.names, missing=missing, progress=progress)
+            found.append((moments, _used_rows(table.rows, moments)))
+        return found
+    if any(len(variable.levels) == 1 for variable in coding.variables):
+        whole = np.concatenate([table.rows for table in tables])
+        if np.isnan(whole[:, coding.levels == 1]).any():
+            raise unusable_error(unusable_in_table(whole, coding))
+    for label, table in zip(labels, tables, strict=True):
+        with naming_environment(label):
+            checked = table.rows if missing == "error" else np.where(np.isnan(table.rows), 0.0, table.rows)
+            require_finite(checked, coding.names, em=not coding.is_discrete)
+    used = complete_parts(tables) if missing == "drop" else tables
+    by_em = not any(np.isnan(table.rows[:, coding.levels > 0]).any() for table in tables)
+    records = [Missing.of(missing, np.isnan(table.rows), coding.names) for table in tables]
+    for label, own, record in zip(labels, used, records, strict=True):
+        with naming_environment(label):
+            record.require_rows(len(own.rows), em=by_em)
+    if without_levels(used[0].coding):
+        raise unusable_error(unusable_in_table(np.concatenate([own.rows for own in used]), used[0].coding))
+    for label, own, record in zip(labels, used, records, strict=True):
+        with naming_environment(label):
+            moments = own._moments(missing, None if missing == "error" else record, progress)
+        found.append((moments, own.rows))
+    return found
+
+
+def _used_rows(rows: Array, moments: Moments) -> Array:
+    """Return the rows of numbers that moments are of: all of them, or those without missing values."""
+    known = moments.missing
+    if known is None or not known.cells or known.method == "em":
+        return rows
+    xp = namespace(rows)
+    return rows[~xp.any(xp.isnan(rows), axis=1)]
+
+
+def with_common_levels(tables: Mapping[str, CodedTable]) -> dict[str, CodedTable]:
+    """Return tables of the same variables with the order of the first one, and with the levels of all of them.
+
+    Raise a ValueError if a column is a category in one table, and a number in another.
+    """
+    if all(table.coding.is_numeric for table in tables.values()):
+        return dict(tables)
+    names = next(iter(tables.values())).coding.names
+    ordered = {label: table.selected(names) for label, table in tables.items()}
+    variables = []
+    for j, name in enumerate(names):
+        own = {label: table.coding.variables[j] for label, table in ordered.items()}
+        categories = [label for label, variable in own.items() if variable.is_category]
+        # A column without values has no type.
+        numbers = [
+            label
+            for label, variable in own.items()
+            if not variable.is_category and not np.isnan(ordered[label].rows[:, j]).all()
+        ]
+        if categories and numbers:
+            raise ValueError(
+                f"Column {name!r} is a category in environment {categories[0]!r}, but a number in {numbers[0]!r}. "
+                "Convert it."
+            )
+        counts = CellCounter[str]()
+        for label in categories:
+            counts.update(level_counts(ordered[label].coding, ordered[label].rows)[name])
+        variables.append(Variable.of_counts(name, counts) if categories else Variable(name))
+    coding = Coding(tuple(variables))
+    return {label: CodedTable(coding, table.coding.recoded(table.rows, coding)) for label, table in ordered.items()}
 
 
 def _of_booleans(rows: Matrix, names: Sequence[str]) -> CodedTable:
@@ -192,7 +275,7 @@ def with_used_levels(moments: Moments) -> Moments:
 def parts_with_used_levels(parts: Sequence[Moments]) -> list[Moments]:
     """Leave out the levels that occur in no part, because rows were dropped; the parts have the same coding."""
     coding = parts[0].coding
-    if coding is None:
+    if coding.is_numeric:
         return list(parts)
     used = {
         name: [level for level, count in counts.items() if count]
@@ -207,13 +290,13 @@ def parts_with_used_levels(parts: Sequence[Moments]) -> list[Moments]:
     if not used:
         return list(parts)
     coding, some = coding.with_levels(used), np.array(kept, dtype=np.intp)
-    return [part.of_columns(some, coding.column_names, coding) for part in parts]
+    return [part.of_columns(some, coding) for part in parts]
 
 
 def counts_in_moments(parts: Sequence[Moments]) -> dict[str, dict[str, int]]:
     """Count the rows per level of each category, given the moments of all parts of the rows."""
     coding = parts[0].coding
-    if coding is None:
+    if coding.is_numeric:
         return {}
     n, sums = sum(part.n for part in parts), sum((part.n * part.mean for part in parts), np.zeros(parts[0].d))
     counts = {}
@@ -355,12 +438,14 @@ def _level_name(value: object) -> str:
     return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
 
 
-def level_counts(coding: Coding, rows: Matrix) -> dict[str, dict[str, int]]:
-    """Count the rows per level of each category in coded rows."""
+def level_counts(coding: Coding, *parts: Matrix) -> dict[str, dict[str, int]]:
+    """Count the rows per level of each category in coded rows of one or several parts."""
     counts = {}
     for j, variable in enumerate(coding.variables):
         if variable.is_category:
-            codes = rows[~np.isnan(rows[:, j]), j].astype(np.intp)
-            found = np.bincount(codes, minlength=len(variable.levels))
+            found = np.zeros(len(variable.levels), dtype=np.intp)
+            for rows in parts:
+                codes = rows[~np.isnan(rows[:, j]), j].astype(np.intp)
+                found += np.bincount(codes, minlength=len(found))
             counts[variable.name] = dict(zip(variable.levels, found.tolist(), strict=True))
     return counts

@@ -150,7 +150,7 @@ def _counts_up(column: Vector) -> bool:
 def warn_of_dependent_codes(moments: Moments, rows: Matrix | None) -> None:
     """Warn as `warn_of_dependent_rows` does of the numbers in coded rows, if there are any."""
     coding = moments.coding
-    if rows is not None and coding is not None and not coding.is_discrete:
+    if rows is not None and not coding.is_discrete:
         numbers = np.flatnonzero(coding.levels == 0)
         warn_of_dependent_rows([coding.names[j] for j in numbers], rows[:, numbers], moments.rows)
 

@@ -22,11 +22,11 @@ from golem.data.patterns import Patterns
 from golem.data.table_errors import TOO_LARGE, require_finite, row_number, too_few_rows
 from golem.data.table_input import float_rows, real_matrix, rows_and_names
 from golem.data.unusable import unusable_error, unusable_in_rows
-from golem.data.variables import Coding
+from golem.data.variables import NO_VARIABLES, Coding
 from golem.runtime.arrays import divided, is_tensor, to_numpy
 from golem.runtime.linear_algebra import gram
 from golem.runtime.messages import counted, quoted
-from golem.runtime.names import column_names, positions
+from golem.runtime.names import column_names
 from golem.runtime.problems import names_remedies
 from golem.runtime.progress import Counter
 from golem.runtime.threads import blas_threads_for
@@ -57,8 +57,8 @@ class Moments:
         Column names.
     missing : Missing, optional
         Number of missing values and how they were treated, unless missing values are an error.
-    coding : Coding, optional
-        The variables, if some are categories; the columns are then those of `coding.column_names`.
+    coding : Coding
+        The variables, whose columns are `names`; by default, every column is a variable, a number.
     patterns : Patterns, optional
         Which columns the rows have, if the moments were estimated by EM.
 
@@ -77,8 +77,12 @@ class Moments:
     scatter: Matrix
     names: tuple[str, ...]
     missing: Missing | None = None
-    coding: Coding | None = None
+    coding: Coding = NO_VARIABLES
     patterns: Patterns | None = None
+
+    def __post_init__(self) -> None:
+        if not self.coding.variables:
+            object.__setattr__(self, "coding", Coding.numeric(self.names))
 
     @classmethod
     def from_rows(
@@ -154,7 +158,7 @@ class Moments:
         some = ~absent.all(axis=1)  # a row without any value has no information
         fit = fit_gaussian(X[some], names, None if start is None else (start.mean, start.covariance), progress)
         record = Missing.of("em", absent, names, rows_used=n, iterations=len(fit.log_likelihoods))
-        return cls(n, fit.mean, np.zeros(len(names)), fit.covariance * n, names, record, None, Patterns.of(absent))
+        return cls(n, fit.mean, np.zeros(len(names)), fit.covariance * n, names, record, patterns=Patterns.of(absent))
 
     @classmethod
     def _from_tensor(
@@ -348,7 +352,7 @@ class Moments:
     @property
     def variables(self) -> tuple[str, ...]:
         """Names of the variables: of the columns, or of the categories and numbers that they belong to."""
-        return self.names if self.coding is None else self.coding.names
+        return self.coding.names
 
     def reordered(self, names: Sequence[str]) -> Moments:
         """Return the same moments with the variables in another order; raise a ValueError for other names."""
@@ -362,16 +366,19 @@ class Moments:
         names, coding = tuple(names), self.coding
         if names == self.variables:
             return self
-        if coding is None:
-            return self.of_columns(np.array(positions(names, self.names), dtype=np.intp), names, None)
         chosen = coding.selected(names)
-        return self.of_columns(coding.columns_of(names), chosen.column_names, chosen)
+        return self.of_columns(coding.columns_of(names), chosen)
 
-    def of_columns(self, index: Indices, names: tuple[str, ...], coding: Coding | None) -> Moments:
-        """Return the moments of some of the columns, by number, with new names and another coding."""
+    def renamed(self, names: Sequence[str]) -> Moments:
+        """Return the same moments with other names of the variables."""
+        coding = self.coding.renamed(names)
+        return replace(self, names=coding.column_names, coding=coding)
+
+    def of_columns(self, index: Indices, coding: Coding) -> Moments:
+        """Return the moments of some of the columns, by number, which are those of another coding."""
         parts = self.shift[index], self.offset[index], self.scatter[np.ix_(index, index)]
         patterns = None if self.patterns is None else self.patterns.selected(index)
-        return Moments(self.n, *parts, names, self.missing, coding, patterns)
+        return Moments(self.n, *parts, coding.column_names, self.missing, coding, patterns)
 
     def __add__(self, other: Moments) -> Moments:
         """Return the moments of the rows of both (the merge of Chan, Golub and LeVeque around a common shift)."""

@@ -13,12 +13,11 @@ from golem.data.files.batches import naming
 from golem.data.files.level_scan import reading_categories
 from golem.data.files.table_files import TableFiles
 from golem.data.missing import MissingChoice
-from golem.data.readers import rows_of
+from golem.data.readers import read_rows
 from golem.data.table_errors import MissingValuesError, NotNumericError
 from golem.data.table_summary import TableSummary
 from golem.data.treatment import whole_refusal
 from golem.data.unusable import Unusable, UnusableColumnsError, unusable_error, unusable_in_table
-from golem.data.variables import Coding
 from golem.runtime.problems import Set, Text
 from golem.runtime.progress import ProgressDisplay
 
@@ -83,7 +82,7 @@ def _described(
             break
         try:
             with warnings.catch_warnings(action="ignore"):  # there were the same warnings before
-                typed, rows = reading_categories(table.without(names), rows_of)
+                typed, rows = reading_categories(table.without(names), read_rows)
         except UnusableColumnsError as error:
             found += error.problems
             continue
@@ -94,7 +93,7 @@ def _described(
             continue
         except ValueError:  # something else is wrong with the table
             break
-        coding = typed.coding or Coding.numeric(typed.names)
+        coding = typed.coding
         read = CodedTable(coding, rows.values)
         summary = TableSummary.of(coding, len(rows.values), rows.values, chosen=typed.chosen)
         summary.with_unusable(found, table.names).show(progress)

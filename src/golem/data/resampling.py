@@ -1,8 +1,7 @@
-"""Resampling of rows, or of shards of rows: bootstrap, folds and halves, all returned as moments.
+"""Units of a part of a table that can be drawn: rows, or shards of rows; bootstrap, folds and halves as moments.
 
 For cross-validation, the moments of all folds but one are the sum of the moments of these folds. Moments from EM do not
-add up: with missing values, EM is run on each half, on each resample and on all folds but one. The fold left out
-is then returned as rows, because its likelihood needs the observed values.
+add up: with missing values, EM is run on each half, on each resample and on all folds but one.
 """
 
 from __future__ import annotations
@@ -13,47 +12,51 @@ import operator
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator
 
 from golem.data.checks import DataWarning
-from golem.data.inputs import numpy_rows, read_data, reader_for
-from golem.data.missing import MissingChoice
+from golem.data.coded_tables import CodedTable
 from golem.data.moments import Moments
-from golem.data.table_errors import other_width
-from golem.runtime.names import column_names, positions
-from golem.runtime.types import Matrix
+from golem.runtime.arrays import to_numpy
+from golem.runtime.types import Array, Matrix
 from golem.runtime.user_warnings import warn_user
 
+# What is drawn: "halves" are random halves of the rows.
+Unit = Literal["rows", "shards", "halves"]
+# The moments of what is drawn and, where they may be needed, its rows or a function that returns them.
+Drawn = tuple[Moments, Matrix | Callable[[], Matrix | None] | None]
 # Rows are weighted in blocks that fit into the processor's cache.
 _BLOCK_NUMBERS = 1 << 17
 # With fewer shards the frequencies are coarse, and the intervals too narrow.
 FEW_SHARDS = 20
-_MORE_SHARDS = f"Read the files in {FEW_SHARDS} or more shards, better 100."
+MORE_SHARDS = f"Read the files in {FEW_SHARDS} or more shards, better 100."
 
 
-def resampler(data: Any, missing: MissingChoice = "error", names: tuple[str, ...] | None = None) -> Sample:
-    """Return the rows or shards to draw from; `missing` says how to treat missing values.
+def units_of(moments: Moments, rows: Array | None, shards: Sequence[Moments] = ()) -> Units:
+    """Return what can be drawn from, given all rows or the moments of shards; raise a ValueError if there is nothing.
 
-    With names, the columns are put in that order. If the data or the model have no names of their own, columns are
-    matched by position.
+    Missing values are treated as in the moments.
     """
-    if isinstance(data, Moments):
+    if shards:
+        return Shards(moments, tuple(shards))
+    values = np.empty((0, moments.d)) if rows is None else np.asarray(to_numpy(rows), dtype=float)
+    absent = np.isnan(values).any(axis=1)
+    by_em = bool(absent.any()) and moments.missing is not None and moments.missing.method == "em"
+    values = values[~absent] if absent.any() and not by_em else values
+    if len(values) != moments.rows:  # none, or a sample of them
         raise ValueError(
             "Moments of all rows cannot be resampled. Give the rows, or a list of moments of shards "
             "(golem.readers.shards_from_file)."
         )
-    sample = read_sample(reader_for(missing), data)[1]
-    assert sample is not None  # only moments of all rows cannot be drawn from
-    if isinstance(sample, Shards):
-        require_shards(len(sample))
-    return sample if names is None else with_columns(sample, names)
+    if not moments.coding.is_numeric:
+        return CodedRows(moments, values)
+    return IncompleteRows(moments, values) if by_em else Rows(moments, values)
 
 
-def require_shards(count: int, what: str = "", advice: str = _MORE_SHARDS) -> None:
+def require_shards(count: int, what: str = "", advice: str = MORE_SHARDS) -> None:
     """Raise a ValueError if there is one shard to draw from, and warn if there are few; `what` says of what."""
     if count == 1:
         raise ValueError(f"One shard{what} cannot be resampled. {advice}")
@@ -63,72 +66,22 @@ def require_shards(count: int, what: str = "", advice: str = _MORE_SHARDS) -> No
         )
 
 
-def with_columns(sample: Sample, names: tuple[str, ...]) -> Sample:
-    """Put the columns in the order of the names, or rename them if either side has no names of its own."""
-    own = sample.moments.names
-    if own == names:
-        return sample
-    if len(own) != len(names):
-        raise other_width(len(own), len(names))
-    by_position = column_names(None, len(names)) in (names, own)
-
-    def changed(moments: Moments) -> Moments:
-        return dataclasses.replace(moments, names=names) if by_position else moments.reordered(names)
-
-    if isinstance(sample, Shards):
-        return Shards(tuple(map(changed, sample.parts)))
-    assert isinstance(sample, Rows | IncompleteRows)
-    moments = changed(sample.moments)
-    values = sample.values if by_position else sample.values[:, positions(names, own)]
-    return dataclasses.replace(sample, moments=moments, values=values)
-
-
-def read_sample(estimator: BaseEstimator, data: Any) -> tuple[Moments, Sample | None]:
-    """Return the moments of all rows and the sample to draw from, or None if only moments are given.
-
-    See `golem.data.inputs.read_data` for the role of the estimator.
-    """
-    if are_shards(data):
-        data = Shards(tuple(data))
-    if isinstance(data, Sample):
-        return read_data(estimator, data.moments)[0], data
-    moments, rows = read_data(estimator, data, incomplete=True)
-    if rows is None:
-        return moments, None
-    values = numpy_rows(rows)
-    return moments, IncompleteRows(moments, values) if np.isnan(values).any() else Rows(moments, values)
-
-
-def are_shards(data: Any) -> bool:
-    """Return whether the data are a list of moments of shards."""
-    return isinstance(data, list | tuple) and len(data) > 0 and all(isinstance(part, Moments) for part in data)
-
-
-def rows_of_moments(moments: Moments, values: Matrix) -> Rows | IncompleteRows:
-    """Return the rows of a file as a sample, with missing values treated as in its moments."""
-    absent = np.isnan(values)
-    if absent.any() and moments.missing is not None and moments.missing.method == "em":
-        return IncompleteRows(moments, values)
-    complete = values[~absent.any(axis=1)] if absent.any() else values
-    return Rows(Moments.from_rows(complete, moments.names), complete)
-
-
-class Sample(ABC):
-    """Rows, or shards of rows, that can be resampled; `moments` are the moments of all of them.
+class Units(ABC):
+    """Rows, or shards of rows, that can be drawn; `moments` are the moments of all of them.
 
     Examples
     --------
     >>> X = np.random.default_rng(0).normal(size=(10, 2))
-    >>> sample = Rows(Moments.from_rows(X), X)
-    >>> [(train.n, test.n) for train, test in sample.folds(3, np.random.default_rng(0))]
+    >>> units = Rows(Moments.from_rows(X), X)
+    >>> [(train.n, test.n) for train, (test, _) in units.folds(3, np.random.default_rng(0))]
     [(6, 4), (7, 3), (7, 3)]
     """
 
-    unit: ClassVar[Literal["rows", "shards"]]
-    # The smallest number of units per half and per fold.
+    unit: ClassVar[Unit]
+    # The smallest number of units per half and per fold, and what messages call them.
     _least_in_half: ClassVar[int]
     _least_in_fold: ClassVar[int]
-    is_incomplete: ClassVar[bool] = False  # whether EM estimates the moments of resamples
+    _words: ClassVar[tuple[str, str]]
     moments: Moments
 
     @abstractmethod
@@ -143,24 +96,14 @@ class Sample(ABC):
     def repeated(self, which: NDArray[np.intp]) -> Moments:
         """Return the moments of some units, some taken several times."""
 
-    def draw(self, rng: np.random.Generator) -> Moments:
-        """Return the moments of a bootstrap resample."""
-        return self.draw_with_rows(rng)[0]
-
-    def draw_with_rows(self, rng: np.random.Generator) -> tuple[Moments, Callable[[], Matrix | None]]:
-        """Return the moments of a bootstrap resample, and a function that returns its rows if they are in memory."""
-        which = rng.integers(len(self), size=len(self))
-        return as_half(self.repeated(which)), functools.partial(self.rows, which)
-
     def rows(self, which: NDArray[np.intp]) -> Matrix | None:
         """Return the rows of some units, or None if only their moments are known."""
         return None
 
-    def folds(self, count: int, rng: np.random.Generator) -> Iterator[tuple[Moments, Moments | Matrix]]:
-        """Shuffle the units into folds; yield the moments without each fold, and the moments or rows of the fold."""
-        folds = [self.part(part) for part in self._dealt(count, rng)]
-        for k, fold in enumerate(folds):
-            yield merged(folds[:k] + folds[k + 1 :]), fold
+    def draw(self, rng: np.random.Generator) -> Drawn:
+        """Return a bootstrap resample, which counts as half of its rows."""
+        which = rng.integers(len(self), size=len(self))
+        return as_half(self.repeated(which)), functools.partial(self.rows, which)
 
     def halves(self, pairs: int, rng: np.random.Generator) -> Iterator[Moments]:
         """Yield the moments of random complementary halves (Shah and Samworth 2013); an odd unit is left out."""
@@ -171,6 +114,12 @@ class Sample(ABC):
             yield self.part(shuffled[:half])
             yield self.part(shuffled[half : 2 * half])
 
+    def folds(self, count: int, rng: np.random.Generator) -> Iterator[tuple[Moments, Drawn]]:
+        """Shuffle the units into folds; yield the moments without each fold, and the fold."""
+        folds = [self.part(fold) for fold in self._dealt(count, rng)]
+        for k, fold in enumerate(folds):
+            yield merged(folds[:k] + folds[k + 1 :]), (fold, None)
+
     def _dealt(self, count: int, rng: np.random.Generator) -> list[NDArray[np.intp]]:
         """Assign the units to folds at random."""
         self._require(count * self._least_in_fold, f"{count} folds")
@@ -178,18 +127,18 @@ class Sample(ABC):
 
     def _require(self, least: int, what: str) -> None:
         if len(self) < least:
-            size = "n_samples" if self.unit == "rows" else "shards"
-            raise ValueError(f"{what} need at least {least} {self.unit}; got {size} = {len(self)}.")
+            units, size = self._words
+            raise ValueError(f"{what} need at least {least} {units}; got {size} = {len(self)}.")
 
 
 @dataclass(frozen=True, eq=False)
-class RowsInMemory(Sample):
+class RowsInMemory(Units):
     """Rows in memory."""
 
     moments: Moments
     values: Matrix
-    unit = "rows"
-    _least_in_half, _least_in_fold = 3, 2
+    unit: ClassVar[Unit] = "rows"
+    _least_in_half, _least_in_fold, _words = 3, 2, ("rows", "n_samples")
 
     def __len__(self) -> int:
         """Return the number of rows."""
@@ -202,7 +151,7 @@ class RowsInMemory(Sample):
 
 @dataclass(frozen=True, eq=False)
 class Rows(RowsInMemory):
-    """Rows without missing values.
+    """Rows of numbers without missing values.
 
     A resample is a vector w of multinomial counts with scatter X_c' diag(w) X_c: no rows are copied.
 
@@ -243,9 +192,25 @@ class Rows(RowsInMemory):
         return Moments.from_rows(self.values[which], self.moments.names, shift=self.values[0])
 
 
+class _EstimatedByEM(RowsInMemory):
+    """Rows whose moments do not add up, because EM estimates them where values are missing."""
+
+    def folds(self, count: int, rng: np.random.Generator) -> Iterator[tuple[Moments, Drawn]]:
+        """Yield the moments without each fold, and the fold: with its rows if values are missing.
+
+        A fold may have too few rows for EM, so it has the moments of all rows. The likelihood of its observed values
+        needs the rows.
+        """
+        dealt = self._dealt(count, rng)
+        for k, fold in enumerate(dealt):
+            train, rows = self.part(np.concatenate(dealt[:k] + dealt[k + 1 :])), self.rows(fold)
+            incomplete = np.isnan(rows).any()
+            yield train, (with_rows_counted(self.moments, len(fold)), rows) if incomplete else (self.part(fold), None)
+
+
 @dataclass(frozen=True, eq=False)
-class IncompleteRows(RowsInMemory):
-    """Rows with missing values (NaN); the moments of each resample are estimated by EM.
+class IncompleteRows(_EstimatedByEM):
+    """Rows of numbers with missing values (NaN); the moments of each resample are estimated by EM.
 
     The replicates of a bootstrap therefore include the uncertainty due to missing values. EM starts from the moments of
     all rows.
@@ -255,11 +220,9 @@ class IncompleteRows(RowsInMemory):
     >>> X = np.random.default_rng(0).normal(size=(200, 2))
     >>> X[:20, 1] = np.nan
     >>> rows = IncompleteRows(Moments.from_rows(X, missing="em"), X)
-    >>> 85 < rows.draw(np.random.default_rng(1)).n < 95  # half of about 180 rows that have both
+    >>> 85 < rows.draw(np.random.default_rng(1))[0].n < 95  # half of about 180 rows that have both
     True
     """
-
-    is_incomplete = True
 
     def repeated(self, which: NDArray[np.intp]) -> Moments:
         """Return the moments of some rows, some taken several times."""
@@ -271,32 +234,47 @@ class IncompleteRows(RowsInMemory):
             return self.repeated(which)
         return Moments.from_rows(self.values[which], self.moments.names)
 
-    def folds(self, count: int, rng: np.random.Generator) -> Iterator[tuple[Moments, Matrix]]:
-        """Yield the moments without a fold, and the rows of the fold."""
-        dealt = self._dealt(count, rng)
-        for k, fold in enumerate(dealt):
-            yield self.part(np.concatenate(dealt[:k] + dealt[k + 1 :])), self.values[fold]
+
+@dataclass(frozen=True, eq=False)
+class CodedRows(_EstimatedByEM):
+    """Coded rows of a table with categories, of which random halves are drawn.
+
+    A half varies around all rows as much as a bootstrap resample does, and counts as many rows as it has. A resample
+    repeats rows, and discrete scores would take the repetitions for evidence.
+    """
+
+    unit: ClassVar[Unit] = "halves"
+
+    def part(self, which: NDArray[np.intp]) -> Moments:
+        """Return the moments of some rows; they have the columns of all levels."""
+        table = CodedTable(self.moments.coding, self.values[which])
+        return table.moments("em" if np.isnan(table.rows).any() else "error")
+
+    repeated = part
+
+    def draw(self, rng: np.random.Generator) -> Drawn:
+        """Return a random half of the rows."""
+        self._require(2 * self._least_in_half, "Halves")
+        which = rng.permutation(len(self))[: len(self) // 2]
+        return self.part(which), functools.partial(self.rows, which)
 
 
 @dataclass(frozen=True, eq=False)
-class Shards(Sample):
+class Shards(Units):
     """Blocks of rows, given by their moments; drawing them with replacement is a block bootstrap."""
 
-    parts: tuple[Moments, ...]
-    moments: Moments = dataclasses.field(init=False)
-    unit = "shards"
-    _least_in_half, _least_in_fold = 2, 1
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "moments", merged(self.parts))
+    moments: Moments
+    shards: tuple[Moments, ...]
+    unit: ClassVar[Unit] = "shards"
+    _least_in_half, _least_in_fold, _words = 2, 1, ("shards", "shards")
 
     def __len__(self) -> int:
         """Return the number of shards."""
-        return len(self.parts)
+        return len(self.shards)
 
     def weighted(self, counts: NDArray[np.int64]) -> Moments:
         """Return the moments of the shards, each taken `counts` times."""
-        taken = zip(self.parts, map(int, counts), strict=True)
+        taken = zip(self.shards, map(int, counts), strict=True)
         return merged([dataclasses.replace(m, n=m.n * w, scatter=m.scatter * w) for m, w in taken if w])
 
     def repeated(self, which: NDArray[np.intp]) -> Moments:
@@ -305,7 +283,7 @@ class Shards(Sample):
 
     def part(self, which: NDArray[np.intp]) -> Moments:
         """Return the moments of some shards, each taken once."""
-        return merged([self.parts[k] for k in which])
+        return merged([self.shards[k] for k in which])
 
 
 def merged(parts: Sequence[Moments]) -> Moments:
@@ -319,7 +297,11 @@ def as_half(moments: Moments) -> Moments:
     An estimate from a resample has about twice the variance of an estimate from the data: that of the data around the
     truth plus that of the resample around the data. A score expects this variance from n/2 rows.
     """
-    n = half_of(moments.n)
+    return with_rows_counted(moments, half_of(moments.n))
+
+
+def with_rows_counted(moments: Moments, n: int) -> Moments:
+    """Return the same mean and covariance with another number of rows."""
     patterns = None if moments.patterns is None else moments.patterns.scaled(n / moments.n)
     return dataclasses.replace(moments, n=n, scatter=moments.scatter * (n / moments.n), patterns=patterns)
 

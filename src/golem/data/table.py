@@ -11,78 +11,33 @@ import functools
 import hashlib
 import itertools
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
 
+from golem.data.coded_tables import parts_with_used_levels
 from golem.data.missing import Missing
 from golem.data.moments import Moments
+from golem.data.resampling import Drawn, Unit, require_shards
+from golem.data.table_part import Gaussian
+from golem.data.table_part import Part as Part
+from golem.data.table_part import RowSource as RowSource
 from golem.data.targets import resolve_targets
-from golem.data.unusable import is_constant
+from golem.data.unusable import Unusable, is_constant, unusable_variables, with_determined
 from golem.data.variables import Coding
 from golem.graphs.interventional import Intervention as Intervention
+from golem.runtime.arrays import to_numpy
 from golem.runtime.messages import counted, quoted, shortened
-from golem.runtime.names import positions
 from golem.runtime.problems import ProblemError
-from golem.runtime.types import Array, Indices, Matrix, Vector
+from golem.runtime.types import Indices, Matrix, Vector
 
 Intercepts = Literal["separate", "shared"]
 INTERVENTIONS: tuple[Intervention, ...] = ("soft", "hard")
 INTERCEPTS: tuple[Intercepts, ...] = ("separate", "shared")
 LEAST_ROWS = 3
-# Coded rows of shape (r, d), or a function that reads them if they are needed; None if only moments are known.
-RowSource = Array | Callable[[], Array | None] | None
-
-
-@dataclass(frozen=True, eq=False)
-class Part:
-    """The rows of a table that come from one environment.
-
-    Parameters
-    ----------
-    label : str
-        Name of the environment; empty if the table has no environments.
-    moments : Moments
-        Of the columns of the variables.
-    targets : tuple of int
-        The variables that the environment changes; empty for observational data.
-    rows : array of shape (r, d), or a function that returns one, or None
-        Coded rows (see `golem.data.variables`), which may have missing values; all of them, or a sample.
-    shards : tuple of Moments
-        The moments of blocks of rows, to resample where the rows are not in memory.
-    """
-
-    label: str
-    moments: Moments
-    targets: tuple[int, ...] = ()
-    rows: RowSource = None
-    shards: tuple[Moments, ...] = ()
-
-    def read_rows(self) -> Array | None:
-        """Return the rows, which are read now if they are not in memory; None if only moments are known."""
-        return self.rows() if callable(self.rows) else self.rows
-
-    def reordered(self, names: Sequence[str]) -> Part:
-        """Return the same part with the variables in another order; raise a ValueError for other names."""
-        moments, own = self.moments.reordered(names), self.moments.variables
-        return self if moments is self.moments else self._with(moments, positions(moments.variables, own))
-
-    def selected(self, variables: Sequence[int]) -> Part:
-        """Return the same part with some of the variables, by number."""
-        return self._with(self.moments.selected([self.moments.variables[j] for j in variables]), variables)
-
-    def _with(self, moments: Moments, variables: Sequence[int]) -> Part:
-        """Return the part with the moments of some variables, given their numbers."""
-        place = {j: k for k, j in enumerate(variables)}
-        targets = tuple(sorted(place[j] for j in self.targets if j in place))
-        shards = tuple(shard.selected(moments.variables) for shard in self.shards)
-        return Part(self.label, moments, targets, lambda: _columns_of(self.read_rows(), variables), shards)
-
-
-def _columns_of(rows: Array | None, variables: Sequence[int]) -> Array | None:
-    return None if rows is None else rows[:, list(variables)]
+_SHUFFLE = "Shuffle the rows of the files, with the labels in a column, or leave out the bootstrap."
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,23 +84,21 @@ class Table:
         """
         if not parts:
             raise ValueError("There are no environments. Give at least one, with its rows.")
-        names = parts[0].moments.variables
-        for part in parts:
-            if sorted(part.moments.variables) != sorted(names):
-                raise ValueError(
-                    f"Environment {part.label!r} has the columns {quoted(part.moments.variables)}, but the first one "
-                    f"has {quoted(names)}. All environments need the same columns."
-                )
+        names = require_same_columns({part.label: part.moments.variables for part in parts})
         by_label = {part.label: part for part in parts}
         resolved = resolve_targets(targets, list(by_label), names)
-        ordered = (replace(by_label[label].reordered(names), targets=own) for label, own in resolved.items())
+        ordered = [replace(by_label[label].reordered(names), targets=own) for label, own in resolved.items()]
+        if other := [part.label for part in ordered if part.moments.coding != ordered[0].moments.coding]:
+            raise ValueError(
+                f"Categories have other levels in environment {other[0]!r} than in {ordered[0].label!r}. Read the rows "
+                "of all environments together."
+            )
         return cls(tuple(ordered), is_named)
 
     @property
     def coding(self) -> Coding:
         """The variables."""
-        moments = self.parts[0].moments
-        return Coding.numeric(moments.names) if moments.coding is None else moments.coding
+        return self.parts[0].moments.coding
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -218,15 +171,89 @@ class Table:
 
     def renamed(self, names: Sequence[str]) -> Table:
         """Return the same moments of variables with other names, without rows."""
-        pairs = zip(self.coding.variables, names, strict=True)
-        coding = Coding(tuple(replace(variable, name=name) for variable, name in pairs))
-        known = None if coding.is_numeric else coding
-        return self.with_moments(replace(part.moments, names=coding.column_names, coding=known) for part in self.parts)
+        return self.with_moments(part.moments.renamed(names) for part in self.parts)
+
+    def without_rows(self) -> Table:
+        """Return the same moments, without rows."""
+        return self.with_moments(part.moments for part in self.parts)
 
     def with_moments(self, moments: Iterable[Moments]) -> Table:
         """Return a table with other moments of each part, and without rows."""
         pairs = zip(self.parts, moments, strict=True)
         return replace(self, parts=tuple(Part(part.label, own, part.targets) for part, own in pairs))
+
+    def aligned(self, names: Sequence[str]) -> Table:
+        """Return the table with the columns of a fit, matched by name or by position; see `Part.aligned`."""
+        return replace(self, parts=tuple(part.aligned(names) for part in self.parts))
+
+    @property
+    def unit(self) -> Unit:
+        """What is drawn in a resample: rows, shards of rows, or halves of the rows."""
+        return self.parts[0].units.unit
+
+    @property
+    def is_incomplete(self) -> bool:
+        """Whether values are missing, and EM estimates moments."""
+        return any(part.is_incomplete for part in self.parts)
+
+    def require_resampling(self) -> None:
+        """Raise a ValueError if there is nothing to draw from, and warn if there are few shards."""
+        counts = {part.label: len(part.units) for part in self.parts}
+        if self.unit == "shards":
+            least = min(counts, key=counts.__getitem__)
+            if least:
+                require_shards(counts[least], f" of environment {least!r}", _SHUFFLE)
+            else:
+                require_shards(counts[least])
+
+    def draw(self, rng: np.random.Generator) -> Table:
+        """Return a bootstrap resample of each part; a resample counts as half of its rows."""
+        return self._drawn([part.units.draw(rng) for part in self.parts])
+
+    def halves(self, pairs: int, rng: np.random.Generator) -> Iterator[Table]:
+        """Yield random complementary halves of each part, without rows."""
+        drawn = [part.units.halves(pairs, own) for part, own in zip(self.parts, self._streams(rng), strict=True)]
+        for halves in zip(*drawn, strict=True):
+            yield self._drawn([(half, None) for half in halves])
+
+    def folds(self, count: int, rng: np.random.Generator) -> Iterator[tuple[Table, Table]]:
+        """Yield each part without one of its folds, and the folds left out; see `log_likelihood`.
+
+        They are without rows, except for folds with missing values, which have the moments of all rows.
+        """
+        drawn = [part.units.folds(count, own) for part, own in zip(self.parts, self._streams(rng), strict=True)]
+        for folds in zip(*drawn, strict=True):
+            yield self._drawn([(rest, None) for rest, _ in folds]), self._drawn([fold for _, fold in folds])
+
+    def _streams(self, rng: np.random.Generator) -> list[np.random.Generator]:
+        """Return a generator per part."""
+        if not self.has_environments:
+            return [rng]
+        return [np.random.default_rng(rng.integers(2**63)) for _ in self.parts]
+
+    def _drawn(self, drawn: Sequence[Drawn]) -> Table:
+        """Return some of the rows of each part, without the levels that none of them has."""
+        parts = [part.drawn(one) for part, one in zip(self.parts, drawn, strict=True)]
+        used = parts_with_used_levels([part.moments for part in parts])
+        return replace(self, parts=tuple(part.recoded(own) for part, own in zip(parts, used, strict=True)))
+
+    def log_likelihood(self, model: Gaussian) -> float:
+        """Return the log-likelihood of the observed values of all rows."""
+        return sum(part.log_likelihood(model) for part in self.parts)
+
+    @property
+    def values(self) -> Matrix:
+        """The coded rows of a table without environments; a ValueError if only moments are known."""
+        (part,) = self.parts
+        rows = part.read_rows()
+        if rows is None:
+            raise ValueError("Only the moments of the table are known, not its rows.")
+        return np.asarray(to_numpy(rows), dtype=float)
+
+    def unusable(self) -> list[Unusable]:
+        """Return the columns to drop so that a graph can be learned, and categories that others determine."""
+        moments = self.moments()
+        return with_determined(unusable_variables(moments), moments, self.names)
 
     def __add__(self, other: Table) -> Table:
         """Return the moments of the rows of both; environments with the same label must have equal targets."""
@@ -259,21 +286,21 @@ class Table:
         """
         if not self.has_environments:
             whole = self.parts[0].moments
-            return whole if columns is None else whole.of_columns(columns, tuple(whole.names[j] for j in columns), None)
+            return whole if columns is None else whole.of_columns(columns, _numbers(whole, columns))
         rows, means = self._rows_and_means(which)
-        shift, names, coding = self._columns[0].shift, self._columns[0].names, self._columns[0].coding
+        shift, coding = self._columns[0].shift, self.coding
         if columns is None:
             scatter = self._scatter(which)
         else:
             block, means, shift = np.ix_(columns, columns), means[:, columns], shift[columns]
             scatter = functools.reduce(np.add, (self._columns[e].scatter[block] for e in which))
-            names, coding = tuple(names[j] for j in columns), None
+            coding = _numbers(self._columns[0], columns)
         offset = rows @ means / rows.sum()
         freedom = int(rows.sum()) - len(rows)
         if intercepts == "shared":
             away = (means - offset) * np.sqrt(rows)[:, None]
             scatter, freedom = scatter + away.T @ away, int(rows.sum()) - 1
-        return Moments(freedom, shift, offset, scatter, names, coding=coding)
+        return Moments(freedom, shift, offset, scatter, coding.column_names, coding=coding)
 
     def variances(self, which: Sequence[int], intercepts: Intercepts = "separate") -> Vector:
         """Return the variances of `pooled`, without the covariances."""
@@ -408,9 +435,26 @@ class Table:
                 )
 
 
+def _numbers(moments: Moments, columns: Indices) -> Coding:
+    """Return the coding of some columns, each taken for a number of its own."""
+    return Coding.numeric(tuple(moments.names[j] for j in columns))
+
+
 def _largest(shifts: Matrix) -> Vector:
     """Return the value of the largest size in each row."""
     return np.asarray(np.take_along_axis(shifts, np.abs(shifts).argmax(axis=1)[:, None], axis=1)[:, 0])
+
+
+def require_same_columns(names: Mapping[str, Sequence[str]]) -> Sequence[str]:
+    """Return the columns of the first environment; raise a ValueError if another one has other columns."""
+    first = next(iter(names.values()))
+    for label, own in names.items():
+        if sorted(own) != sorted(first):
+            raise ValueError(
+                f"Environment {label!r} has the columns {quoted(own)}, but the first one has {quoted(first)}. All "
+                "environments need the same columns."
+            )
+    return first
 
 
 def require_rows(sizes: Mapping[str, int]) -> None:

@@ -2,19 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
-from golem.data.coded_sample import read_categories
-from golem.data.environment_input import Targets, is_interventional, read_environments_and_rows
-from golem.data.inputs import read_data, reader_for
-from golem.data.levels import warn_of_codes
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_array, validate_data
+
+from golem.data.checks import DataWarning
+from golem.data.coded_tables import CodedTable, level_counts, moments_of_parts, with_common_levels
+from golem.data.levels import warn_of_codes, warn_of_rare_levels
 from golem.data.missing import MissingChoice
 from golem.data.moments import Moments
-from golem.data.resampling import are_shards, merged
-from golem.data.table import Part, RowSource, Table
-from golem.data.table_input import is_table
-from golem.runtime.messages import quoted
+from golem.data.resampling import merged
+from golem.data.table import Part, RowSource, Table, require_rows, require_same_columns
+from golem.data.table_errors import MissingValuesError
+from golem.data.table_input import are_booleans, is_mapping, is_table, real_matrix, rows_and_names
+from golem.data.targets import coded_labels, naming_environment
+from golem.data.treatment import whole_refusal
+from golem.data.unusable import UnusableColumnsError
+from golem.data.variables import Coding
+from golem.runtime.arrays import is_tensor, to_numpy
+from golem.runtime.messages import quoted, suggestion
+from golem.runtime.names import column_names
+from golem.runtime.problems import ProblemError, Set
+
+Targets = Mapping[Any, Any]
 
 
 def read_table(
@@ -24,6 +40,7 @@ def read_table(
     targets: Targets | None = None,
     missing: MissingChoice = "error",
     rows: Any = None,
+    names: Sequence[str] | None = None,
 ) -> Table:
     """Return a table, whatever it is given as.
 
@@ -36,55 +53,200 @@ def read_table(
     targets : mapping, optional
         The variables that each environment changes; see `Table.of`.
     missing : {"error", "drop", "em"}
-        Treatment of missing values.
+        Treatment of missing values, in each environment by itself.
     rows : array of shape (r, d), mapping from labels to such arrays, or a function that returns one, optional
         Rows of moments, or a sample of them.
+    names : sequence of str, optional
+        The variables of a fit: the columns are put in their order; see `Table.aligned`.
 
     Raises
     ------
     ValueError
         If X is not a table from which golem can learn.
     """
-    if isinstance(X, Table) and not X.parts[0].label and environments is None and targets is None:
-        return X if rows is None else Table.single(X.parts[0].moments, _later(rows), X.is_named)
-    if is_interventional(X, environments, targets):
-        return _with_rows(_read_environments(X, environments, targets, missing), rows)
-    if are_shards(X):
-        return Table((Part("", merged(X), rows=_later(rows), shards=tuple(X)),))
-    found = read_categories(X, missing)
-    moments, own = read_data(reader_for(missing), X, incomplete=True) if found is None else found
-    if own is not None and rows is not None:
-        raise ValueError("X has rows of its own. Give rows only if X is Moments.")
+    if isinstance(X, str | Path):
+        raise ValueError(
+            f"fit expects a table, not a path. Read the file first, e.g. pandas.read_csv({str(X)!r}). For files larger "
+            "than memory, use golem.fit_file or golem.readers.moments_from_file."
+        )
+    if isinstance(X, Table):
+        _require_only(environments, targets)
+        found = X if names is None else X.aligned(names)
+    elif environments is not None or targets is not None:
+        parts, is_named = _environments(X, environments, missing)
+        ordered = parts if names is None else [part.aligned(names) for part in parts]
+        found = Table.of_parts(ordered, targets, is_named)
+    else:
+        found = _without_environments(X, missing)
+        found = found if names is None else found.aligned(names)
+    return _with_rows(found, rows)
+
+
+def is_interventional(X: Any, environments: Any = None, targets: Targets | None = None) -> bool:
+    """Return whether data are given with environments."""
+    return environments is not None or targets is not None or (isinstance(X, Table) and X.has_environments)
+
+
+def are_shards(data: Any) -> bool:
+    """Return whether the data are a list of moments of shards."""
+    return isinstance(data, list | tuple) and len(data) > 0 and all(isinstance(part, Moments) for part in data)
+
+
+def _without_environments(X: Any, missing: MissingChoice) -> Table:
+    """Return a table with one part."""
+    if isinstance(X, Moments) or are_shards(X):
+        return Table((_part_of_moments("", X),))
+    table = coded_rows(X)
+    try:
+        ((moments, rows),) = moments_of_parts([table], missing)
+    except (MissingValuesError, UnusableColumnsError) as error:
+        raise whole_refusal(_in_numpy(table), error, missing) from None
     warn_of_codes(X, moments.coding)
-    return Table.single(moments, _later(rows) if own is None else own, isinstance(X, Moments) or is_table(X))
+    return Table.single(moments, rows, has_names(X))
 
 
-def _later(rows: Any) -> RowSource:
-    """Return rows that are not checked when a graph is learned: they were given with moments, for directions."""
-    return rows if rows is None or callable(rows) else lambda: rows
+def _part_of_moments(label: str, given: Any) -> Part:
+    """Return a part of which the moments are given, of all rows or of shards."""
+    return Part(label, given) if isinstance(given, Moments) else Part(label, merged(given), shards=tuple(given))
 
 
-def _read_environments(X: Any, environments: Any, targets: Targets | None, missing: MissingChoice) -> Table:
-    """Return the table of several environments."""
-    if isinstance(X, Table) and environments is None and targets is None:
+def coded_rows(X: Any) -> CodedTable:
+    """Return the variables and the coded rows of an array or a table; the rows of a tensor stay on its device."""
+    if isinstance(X, CodedTable):
         return X
-    reader = reader_for(missing)
-    found, rows = read_environments_and_rows(reader, X, environments, targets)
-    return (
-        _with_rows(found, rows) if hasattr(reader, "feature_names_in_") else Table(_with_rows(found, rows).parts, False)
-    )
+    if _may_have_categories(X):
+        return CodedTable.read(X)
+    if is_table(X):
+        rows, names = rows_and_names(X)
+        return CodedTable(Coding.numeric(names), rows)
+    values = real_matrix(X)
+    if not is_tensor(values):
+        values = check_array(values, ensure_all_finite=False, ensure_min_samples=2, input_name="X", estimator="Golem")
+    return CodedTable(Coding.numeric(column_names(None, values.shape[1])), values)
+
+
+def _in_numpy(table: CodedTable) -> CodedTable:
+    """Return a table with its rows as floats in NumPy."""
+    return CodedTable(table.coding, np.asarray(to_numpy(table.rows), dtype=float))
+
+
+def _may_have_categories(table: Any) -> bool:
+    """Return whether some columns may be categories by their types, without reading the rows."""
+    import narwhals.stable.v1 as nw
+
+    if type(table) is np.ndarray or is_tensor(table) or not is_table(table):
+        return are_booleans(table)
+    try:
+        kinds = nw.from_native(table, eager_or_interchange_only=True).schema.values()
+    except (TypeError, ValueError):  # a record batch of other types; the reader of numbers names its columns
+        return False
+    return not all(kind.is_numeric() for kind in kinds)
+
+
+def has_names(X: Any) -> bool:
+    """Return whether the columns have names of their own; a TypeError of scikit-learn if some are not texts."""
+    if not is_table(X):
+        return isinstance(X, Moments)
+    reader = BaseEstimator()
+    validate_data(reader, X, skip_check_array=True)  # scikit-learn does not know the columns of PyArrow tables
+    return hasattr(reader, "feature_names_in_") or hasattr(X, "column_names")
+
+
+def _environments(X: Any, environments: Any, missing: MissingChoice) -> tuple[list[Part], bool]:
+    """Return the parts of a table with environments, and whether its columns have names."""
+    if is_mapping(X):
+        _require_only(environments, None)
+        return _from_mapping({str(label): part for label, part in X.items()}, missing)
+    if environments is None:
+        raise ProblemError.of(
+            "{targets=...} needs {environments=...}, with one label per row or the name of the column that has the "
+            "labels."
+        )
+    if isinstance(X, Moments):
+        raise ProblemError.of(
+            "The moments of all rows cannot be divided into environments. Give the moments of each: "
+            "fit({{'control': moments, ...}}, {targets=...})."
+        )
+    if isinstance(environments, str):
+        X, environments = _without_column(X, environments)
+    whole = _in_numpy(coded_rows(X))
+    labels, codes = coded_labels(environments, len(whole.rows))
+    rows = {label: whole.rows[codes == k] for k, label in enumerate(labels)}
+    # A categorical column can have labels without rows.
+    tables = {label: CodedTable(whole.coding, own) for label, own in rows.items() if len(own)}
+    return _parts_of(tables, missing), is_table(X)
+
+
+def _from_mapping(given: Mapping[str, Any], missing: MissingChoice) -> tuple[list[Part], bool]:
+    """Return one part per table, and whether the columns have names."""
+    shapes: dict[str, tuple[int, ...]] = {label: getattr(part, "shape", ()) for label, part in given.items()}
+    require_rows({label: shape[0] for label, shape in shapes.items() if len(shape) == 2})
+    known, tables = {}, {}
+    for label, part in given.items():
+        with naming_environment(label), warnings.catch_warnings(action="ignore", category=DataWarning):
+            if isinstance(part, Moments) or are_shards(part):
+                known[label] = _part_of_moments(label, part)
+            else:
+                tables[label] = _in_numpy(coded_rows(part))
+    if tables:
+        require_same_columns({label: table.coding.names for label, table in tables.items()})
+        tables = with_common_levels(tables)
+        coding = next(iter(tables.values())).coding
+        warn_of_rare_levels(level_counts(coding, *(table.rows for table in tables.values())))
+    read = {part.label: part for part in _parts_of(tables, missing)}
+    is_named = all(isinstance(part, Moments) or is_table(part) for part in given.values())
+    return [known[label] if label in known else read[label] for label in given], is_named
+
+
+def _parts_of(tables: Mapping[str, CodedTable], missing: MissingChoice) -> list[Part]:
+    """Return the parts of a table with environments; their coding is the same."""
+    require_rows({label: len(table.rows) for label, table in tables.items()})
+    if not tables:
+        return []
+    found = moments_of_parts(list(tables.values()), missing, list(tables))
+    return [Part(label, moments, rows=rows) for label, (moments, rows) in zip(tables, found, strict=True)]
+
+
+def _without_column(X: Any, column: str) -> tuple[Any, Any]:
+    """Return a table without the column of labels, and that column."""
+    import narwhals.stable.v1 as nw
+
+    if not is_table(X):
+        raise ProblemError.of(
+            "{environments=} names a column, but X is an array without column names. Give one label per row.",
+            environments=column,
+        )
+    frame = nw.from_native(X, eager_only=True)
+    if column not in frame.columns:
+        hint = suggestion(column, frame.columns, "columns")
+        raise ProblemError(f"There is no column {column!r} (", Set("environments"), f"). {hint}")
+    return frame.drop(column).to_native(), frame[column].to_native()
+
+
+def _require_only(environments: Any, targets: Targets | None) -> None:
+    """Raise a ValueError if labels or targets are given twice."""
+    if environments is not None:
+        raise ValueError("X has one entry per environment already. Leave out environments.")
+    if targets is not None:
+        raise ValueError("X has targets of its own. Leave out targets.")
 
 
 def _with_rows(table: Table, rows: Any) -> Table:
-    """Return the environments of a table with their rows, a mapping from labels to rows or a function for it."""
+    """Return a table with rows of its moments, which are read when they are needed.
+
+    With environments they are a mapping from labels to rows, or a function for it.
+    """
     if rows is None:
         return table
     if any(part.rows is not None for part in table.parts):
         raise ValueError("X has rows of its own. Give rows only if X is Moments.")
 
+    def read() -> Any:
+        return rows() if callable(rows) else rows
+
     def of(label: str) -> RowSource:
-        def read() -> Any:
-            found = rows() if callable(rows) else rows
+        def own() -> Any:
+            found = read()
             if found is None:
                 return None
             if not isinstance(found, Mapping) or sorted(found) != sorted(table.labels):
@@ -92,6 +254,7 @@ def _with_rows(table: Table, rows: Any) -> Table:
                 raise ValueError(f"The rows of environments must be a dictionary with an array per label, {labels}.")
             return found[label]
 
-        return read
+        return own
 
-    return Table(tuple(Part(p.label, p.moments, p.targets, of(p.label), p.shards) for p in table.parts), table.is_named)
+    sources = {part.label: of(part.label) for part in table.parts} if table.has_environments else {"": read}
+    return replace(table, parts=tuple(replace(part, rows=sources[part.label]) for part in table.parts))

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import reprlib
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -104,6 +105,17 @@ def _columns(label: str, targets: Any, names: Sequence[str]) -> tuple[int, ...]:
 def shown_target(target: Any) -> str:
     """Return a target for a message; of a long one, its beginning."""
     return quoted([target]) if isinstance(target, str) else reprlib.repr(target)
+
+
+@contextlib.contextmanager
+def naming_environment(label: str) -> Iterator[None]:
+    """Begin error messages with the label of the environment, if it has one."""
+    try:
+        yield
+    except ValueError as error:
+        if not label:
+            raise
+        raise placed(error, f"Environment {label!r}") from None
 
 
 def require_unique(labels: Iterable[str], where: str) -> None:

@@ -18,7 +18,7 @@ from golem.data.table_errors import no_values
 from golem.data.variables import Coding, Variable
 from golem.runtime.messages import counted, quoted, shortened
 from golem.runtime.names import positions
-from golem.runtime.problems import DROP_DEPENDENT, Drop, Problem, ProblemError, Text
+from golem.runtime.problems import DROP_DEPENDENT, Drop, Kind, Problem, ProblemError, Text
 from golem.runtime.types import Matrix, Vector
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ class Unusable(Problem):
     @classmethod
     def determined(cls, name: str, by: Sequence[str]) -> Unusable:
         """Describe a column that others determine; without others it is constant."""
-        kind = "combination" if len(by) > 1 else "copy" if by else "constant"
+        kind: Kind = "combination" if len(by) > 1 else "copy" if by else "constant"
         return cls(kind, (name,), determined_by=tuple(by))
 
     @property
@@ -173,9 +173,9 @@ def with_determined(found: Sequence[Unusable], moments: Moments, names: Sequence
     Of variables that determine each other, the first ones are kept. A variable that earlier ones determine only in
     part, such as a city after its country, can determine these; this is seen in the opposite order.
     """
-    if moments.coding is None:
-        return list(found)
     found = list(found)
+    if moments.coding.is_numeric:
+        return found
     for step in (1, -1):
         dropped = {column.name for column in found}
         left = [name for name in moments.coding.names if name not in dropped][::step]
@@ -228,8 +228,6 @@ def unusable_variables(moments: Moments) -> list[Unusable]:
 
     A category can be determined by others, because its score is bounded.
     """
-    if moments.coding is None:
-        return unusable_columns(moments)
     names = [variable.name for variable in moments.coding.variables if not variable.is_category]
     numbers = unusable_columns(moments.selected(names)) if names else []
     known = moments.missing
@@ -243,7 +241,7 @@ def _in_order(found: Sequence[Unusable], names: Sequence[str]) -> list[Unusable]
 
 def require_variables(moments: Moments) -> None:
     """Raise a ValueError for categories with one level and constant numbers; it names all columns to drop."""
-    if is_constant(moments).any() or (moments.coding is not None and without_levels(moments.coding)):
+    if is_constant(moments).any() or without_levels(moments.coding):
         raise unusable_error(unusable_variables(moments))
 
 
@@ -292,11 +290,11 @@ def unusable_error(found: Sequence[Unusable], binary: Sequence[str] = ()) -> Unu
 def unusable_sentence(columns: Sequence[Unusable]) -> str:
     """Say which columns cannot be used, and why."""
 
-    def of_kind(kind: str) -> list[Unusable]:
+    def of_kind(kind: Kind) -> list[Unusable]:
         return [column for column in columns if column.kind == kind]
 
     reasons = [column.sentence for column in columns if column.sentence]
-    empty, constants = [[column.name for column in of_kind(kind)] for kind in ("empty", "constant")]
+    empty, constants = ([column.name for column in some] for some in (of_kind("empty"), of_kind("constant")))
     copies = [f"{column.determined_by[0]!r} and {column.name!r}" for column in of_kind("copy")]
     combined = of_kind("combination")
     parts, more = reasons[:_MOST_SENTENCES], len(reasons) - _MOST_SENTENCES

@@ -111,15 +111,15 @@ class Coding:
 
     @classmethod
     def numeric(cls, names: Sequence[str]) -> Coding:
-        """Return the coding of a table of numbers."""
-        return cls(tuple(map(Variable, names)))
+        """Return the coding of a table of numbers; for the same names, the same one."""
+        return _numeric(tuple(names))
 
     @functools.cached_property
     def names(self) -> tuple[str, ...]:
         """Names of the variables."""
         return tuple(variable.name for variable in self.variables)
 
-    @property
+    @functools.cached_property
     def is_numeric(self) -> bool:
         """Whether all variables are numbers."""
         return not any(variable.is_category for variable in self.variables)
@@ -156,6 +156,10 @@ class Coding:
         """Number of levels of each variable, 0 for numbers, shape (d,)."""
         return np.array([len(variable.levels) for variable in self.variables], dtype=np.intp)
 
+    def renamed(self, names: Sequence[str]) -> Coding:
+        """Return the same variables with other names."""
+        return Coding(tuple(replace(one, name=name) for one, name in zip(self.variables, names, strict=True)))
+
     def selected(self, names: Sequence[str]) -> Coding:
         """Return the coding of some of the variables, in the order of their names."""
         by_name = dict(zip(self.names, self.variables, strict=True))
@@ -168,6 +172,8 @@ class Coding:
 
     def recoded(self, rows: Matrix, other: Coding) -> Matrix:
         """Return coded rows of this coding as those of one with other levels; NaN for levels that it lacks."""
+        if self == other:
+            return rows
         recoded = rows.copy()
         for j, (variable, new) in enumerate(zip(self.variables, other.variables, strict=True)):
             if variable.levels != new.levels:
@@ -199,6 +205,8 @@ class Coding:
 
     def expand(self, rows: Matrix) -> Matrix:
         """Return coded rows, shape (n, d), as columns of the covariance, shape (n, p); NaN stays NaN."""
+        if self.is_numeric:
+            return rows
         expanded = self.expand_columns(list(rows.T))
         return np.stack(expanded).T if expanded else np.empty((len(rows), 0))
 
@@ -219,6 +227,14 @@ class Coding:
             raise ProblemError(what, Drop(large), "), or group their levels.")
         codes: Codes = rows.astype(np.int16, order="F")  # counts go through columns
         return codes
+
+
+NO_VARIABLES = Coding(())
+
+
+@functools.lru_cache(maxsize=16)
+def _numeric(names: tuple[str, ...]) -> Coding:
+    return Coding(tuple(map(Variable, names)))
 
 
 def number_name(value: float) -> str:

@@ -22,10 +22,9 @@ from functools import partial
 
 import numpy as np
 
-from golem.directions.best_members import rises_of_cost
-from golem.directions.equivalence_class import open_after
+from golem.directions.equivalence_class import Component, Family, open_after
 from golem.directions.experiments import Experiments, Hardness
-from golem.directions.members import Component, Family
+from golem.directions.member_scores import rises_of_cost
 from golem.graphs.edges import Edges
 from golem.graphs.interventional import interventional_reversible
 from golem.runtime.types import BoolVector, Vector

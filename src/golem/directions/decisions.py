@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from golem.directions.by_shape import Edge, ShapeEvidence
 from golem.directions.equivalence_class import connected_edges
 from golem.graphs.edges import Edges
+from golem.graphs.named_graph import DirectionSource
 from golem.graphs.pdag import Pdag, members
 from golem.runtime.types import BoolVector
-
-Source = Literal["structure", "variances", "shape", "knowledge", "interventions", "none"]
 
 
 class EdgeRecord(NamedTuple):
@@ -45,7 +44,7 @@ class EdgeRecord(NamedTuple):
     source: str
     target: str
     weight: float
-    direction_from: Source
+    direction_from: DirectionSource
     strength: float | None = None
     error_rate: float | None = None
     edge_strength: float | None = None

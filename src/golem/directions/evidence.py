@@ -19,17 +19,20 @@ from numpy.typing import NDArray
 from golem.data.inputs import numpy_rows
 from golem.data.knowledge import Knowledge
 from golem.data.row_blocks import row_sample
-from golem.directions.best_members import cheapest_member
 from golem.directions.by_intervention import InterventionEvidence, LocalCost, directions_by_intervention
 from golem.directions.by_shape import ShapeEvidence, directions_by_shape
-from golem.directions.by_variance import LEAST_EVIDENCE, evidence_in_variances
+from golem.directions.by_variance import (
+    LEAST_EVIDENCE,
+    LEAST_LOG_ODDS,
+    CandidateClass,
+    direction_odds,
+    evidence_in_variances,
+)
 from golem.directions.decisions import Decisions, decide
-from golem.directions.equivalence_class import known_edges, open_edges
-from golem.directions.experiment_checks import check_experiments
-from golem.directions.experiments import Experiments, experiments_of
+from golem.directions.equivalence_class import Component, Family, components, known_edges, open_edges
+from golem.directions.experiments import Experiments, check_experiments, experiments_of
 from golem.directions.learned_graph import LearnedGraph, known
-from golem.directions.members import Component, Family, components
-from golem.directions.variance_odds import LEAST_LOG_ODDS, CandidateClass, direction_odds
+from golem.directions.member_scores import cheapest_member
 from golem.graphs.edges import Edges
 from golem.runtime.messages import counted
 from golem.runtime.types import BoolVector, Indices, Matrix, Vector

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from golem.directions.decisions import Source
 from golem.directions.experiments import Hardness
 from golem.graphs.edges import Edges
+from golem.graphs.named_graph import DirectionSource
 from golem.runtime.types import BoolVector, Vector
 
 if TYPE_CHECKING:
-    from golem.directions.experiment_checks import ExperimentChecks
+    from golem.directions.experiments import ExperimentChecks
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,11 +63,11 @@ class LearnedGraph(Edges):
         """Whether the direction of each edge has no evidence."""
         return self.directed_by("none")
 
-    def directed_by(self, source: Source) -> BoolVector:
+    def directed_by(self, source: DirectionSource) -> BoolVector:
         """Return whether the direction of each edge rests on a source."""
         return np.asarray(known(self.sources) == source)
 
-    def directions(self) -> dict[tuple[int, int], Source]:
+    def directions(self) -> dict[tuple[int, int], DirectionSource]:
         """Return what the direction of each edge (cause, child) rests on; nothing for a graph with a cycle."""
         return {} if self.sources is None else dict(zip(self.pairs(), self.sources.tolist(), strict=True))
 

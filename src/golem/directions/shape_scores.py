@@ -11,9 +11,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from golem.directions.best_members import BestMembers
-from golem.directions.blocks import Blocks
-from golem.directions.members import Component, Family
+from golem.directions.biconnected_blocks import Blocks
+from golem.directions.equivalence_class import Component, Family
+from golem.directions.member_scores import BestMembers
 from golem.runtime.types import Indices, Matrix, Vector
 
 _EVEN, _GAUSSIAN, _ODD = 79.047, 0.37457, 7.4129

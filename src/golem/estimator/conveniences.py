@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from sklearn import get_config
+from sklearn.utils import estimator_html_repr
 from sklearn.utils.validation import check_is_fitted
 
 
@@ -46,3 +48,19 @@ class Conveniences:
 
         check_is_fitted(self, "graph_")
         return report_model(self, path, bootstrap=bootstrap, **options)
+
+
+class NotebookDisplay:
+    """Rich display of a model. It comes before scikit-learn's base class, whose display shows settings only."""
+
+    def _repr_html_(self) -> str:
+        model: Any = getattr(self, "estimator_", self)  # a GolemCV shows the model that it chose
+        if not hasattr(model, "graph_"):
+            return str(estimator_html_repr(self))
+        from golem.output.notebook import model_html
+
+        return model_html(model)
+
+    def _repr_mimebundle_(self, **_: Any) -> dict[str, str]:
+        plain = {"text/plain": repr(self)}
+        return plain if get_config()["display"] == "text" else plain | {"text/html": self._repr_html_()}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -20,6 +21,7 @@ from golem.estimator.name_order import name_order
 from golem.estimator.search_fit import search_graph
 from golem.estimator.settings import Settings
 from golem.gradient.rounding import with_required
+from golem.runtime.types import Vector
 from golem.score.regression import Regressions, weighted_edges
 from golem.score.solution import Solution
 from golem.score.table_score import NodeScore, score_of
@@ -59,6 +61,11 @@ class Fit:
     def table(self) -> Table:
         """The data."""
         return self.score.table
+
+    @functools.cached_property
+    def strengths(self) -> Vector:
+        """How much the deviance rises without each edge, if its weight does not say how strong it is, or NaN."""
+        return self.score.strengths(self.graph)
 
 
 def learn(table: Table, settings: Settings, checkpoint: Path | None = None) -> Fit:
@@ -139,4 +146,4 @@ def _require_imperfect(score: NodeScore, fit: Regressions) -> None:
     perfect = np.flatnonzero(fit.residual_variances <= _PERFECT * score.regression.variances())
     if len(perfect):
         parents = {j: tuple(table.names[i] for i in fit.causes[fit.children == j]) for j in perfect}
-        raise unusable_error([Unusable(table.names[j], own) for j, own in parents.items()])
+        raise unusable_error([Unusable.determined(table.names[j], own) for j, own in parents.items()])

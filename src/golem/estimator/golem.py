@@ -12,21 +12,18 @@ from numpy.typing import ArrayLike
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from golem.data.environment_input import Targets, is_interventional
-from golem.data.inputs import TableEstimator, read_data
+from golem.data.inputs import TableEstimator
 from golem.data.knowledge import Knowledge, NamedKnowledge
 from golem.data.missing import MissingChoice
 from golem.data.moments import Moments
 from golem.data.table import Intercepts, Intervention
 from golem.data.table_errors import NotNumericError
-from golem.data.table_reading import read_table
-from golem.estimator.conveniences import Conveniences
+from golem.data.table_reading import Targets, is_interventional, read_table
+from golem.estimator.conveniences import Conveniences, NotebookDisplay
 from golem.estimator.fit import Fit, conclude, learn
 from golem.estimator.graph_matrices import MATRICES, GraphMatrices
-from golem.estimator.notebook_display import NotebookDisplay
 from golem.estimator.settings import Settings, paper_settings
-from golem.gradient.adam import Adam
-from golem.gradient.lbfgs import LBFGS
+from golem.gradient.gradient_solver import GradientSolver
 from golem.gradient.rounding import CycleRemoval
 from golem.runtime.messages import quoted
 from golem.runtime.problems import names_remedies
@@ -34,7 +31,7 @@ from golem.runtime.user_warnings import warn_user
 from golem.score.acyclicity import Acyclicity
 from golem.score.score_settings import ScoreChoice
 from golem.score.solution import Callback
-from golem.score.sparsity import Criterion
+from golem.score.sparsity import Criterion, Sparsity
 from golem.search.solver import Order
 
 
@@ -77,6 +74,8 @@ class Golem(NotebookDisplay, TableEstimator, GraphMatrices, Conveniences):
         noise="ev". A start that contradicts the knowledge is changed as little as possible.
     acyclicity : {"expm", "polynomial", "logdet"} or a term of `golem.score`, optional
         The function h (Adam, L-BFGS), by default "expm".
+    sparsity : {"l1"} or a term of `golem.score`, optional
+        The penalty on the weights (Adam; L-BFGS needs "l1"), by default "l1".
     cycles : {"paper", "gentle", "none"}, optional
         How rounding removes cycles (Adam, L-BFGS): "paper" drops the smallest edges until none is left, "gentle" (the
         default with threshold="lr") only edges that close a cycle with larger ones. "none" keeps cycles; a cyclic graph
@@ -182,7 +181,7 @@ class Golem(NotebookDisplay, TableEstimator, GraphMatrices, Conveniences):
     def __init__(
         self,
         noise: Literal["auto", "nv", "ev"] = "auto",
-        solver: Literal["order", "lbfgs", "adam"] | Order | Adam | LBFGS = "order",
+        solver: Literal["order", "lbfgs", "adam"] | Order | GradientSolver = "order",
         *,
         lambda_sparsity: float | Criterion | None = None,
         lambda_dag: float | None = None,
@@ -191,6 +190,7 @@ class Golem(NotebookDisplay, TableEstimator, GraphMatrices, Conveniences):
         max_iter: int | None = None,
         init: Literal["zeros", "ev"] | ArrayLike | None = None,
         acyclicity: Literal["expm", "polynomial", "logdet"] | Acyclicity | None = None,
+        sparsity: Literal["l1"] | Sparsity | None = None,
         cycles: CycleRemoval | None = None,
         knowledge: Knowledge | NamedKnowledge | None = None,
         missing: MissingChoice = "error",
@@ -213,6 +213,7 @@ class Golem(NotebookDisplay, TableEstimator, GraphMatrices, Conveniences):
         self.max_iter = max_iter
         self.init = init
         self.acyclicity = acyclicity
+        self.sparsity = sparsity
         self.cycles = cycles
         self.knowledge = knowledge
         self.missing = missing
@@ -293,9 +294,7 @@ class Golem(NotebookDisplay, TableEstimator, GraphMatrices, Conveniences):
         self.solution_, self.start_solution_, self.noise_choice_ = solution, fit.start, solution.noise_choice
         self.likelihood_, self.edge_penalty_ = fit.score.likelihood, fit.score.sparsity
         self.threshold_, self.n_iter_ = fit.threshold, max(1, solution.iterations)
-        self.n_features_in_ = table.d
-        if table.is_named:
-            self.feature_names_in_ = np.array(table.names, dtype=object)
+        self.record_columns(table)
         for name in MATRICES:  # made from an earlier graph
             self.__dict__.pop(name, None)
         if not solution.status.is_final:
@@ -330,7 +329,7 @@ class Golem(NotebookDisplay, TableEstimator, GraphMatrices, Conveniences):
     def _moments_of(self, X: Any) -> Moments:
         """Return the moments of other rows of the same columns."""
         try:
-            return read_data(self, X, reset=False)[0]
+            return self.read_other(X).moments()
         except NotNumericError as error:
             labels = [name for name in error.columns if name not in self.table_.names]
             if not labels:

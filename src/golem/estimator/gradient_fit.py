@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from golem.data.knowledge import Knowledge
-from golem.estimator.settings import ACYCLICITIES, PAPER_THRESHOLD, Settings, named
-from golem.gradient.adam import Adam
-from golem.gradient.lbfgs import LBFGS
+from golem.estimator.settings import PAPER_THRESHOLD, Settings, named
+from golem.gradient.gradient_solver import GradientSolver
 from golem.gradient.likelihood_ratio import ChosenEdges, choose_edges
 from golem.gradient.paper_recipe import PaperRecipe
 from golem.gradient.rounding import CycleRemoval, Rounded, round_to_dag
 from golem.runtime.types import Matrix
+from golem.score.acyclicity import ACYCLICITIES
 from golem.score.solution import Solution
+from golem.score.sparsity import SPARSITIES
 from golem.score.table_score import NodeScore
 
 
@@ -31,16 +33,18 @@ def follow_gradient(
 def recipe_of(settings: Settings, knowledge: Knowledge, d: int, stack: int = 1) -> PaperRecipe:
     """Return the procedure of the gradient solvers, for a stack of problems with d columns."""
     solver = settings.chosen_solver
-    assert isinstance(solver, Adam | LBFGS)
-    acyclicity = "expm" if settings.acyclicity is None else settings.acyclicity
-    h = named(ACYCLICITIES, acyclicity, "acyclicity") if isinstance(acyclicity, str) else acyclicity
+    assert isinstance(solver, GradientSolver)
+    h = _term(ACYCLICITIES, settings.acyclicity or "expm", "acyclicity")
+    penalty = _term(SPARSITIES, settings.sparsity or "l1", "sparsity")
     placement = settings.placement(d)
-    if isinstance(solver, Adam):
-        peak = solver.peak_matrices(h, settings.noise_model.lambda_dag, d, on_cpu=placement.device == "cpu")
-        placement.require_memory(peak, d, "Adam", stack)
-    else:
-        placement.require_memory(solver.peak_matrices, d, "L-BFGS")
-    return PaperRecipe(solver, h, knowledge, placement, settings.random_state, settings.callback)
+    peak = solver.peak_matrices(h, settings.noise_model.lambda_dag, d, on_cpu=placement.device == "cpu")
+    placement.require_memory(peak, d, solver.label, stack)
+    return PaperRecipe(solver, h, penalty, knowledge, placement, settings.random_state, settings.callback)
+
+
+def _term(table: Mapping[str, Any], given: Any, parameter: str) -> Any:
+    """Return a term of the score, given as an object or by its name."""
+    return named(table, given, parameter) if isinstance(given, str) else given
 
 
 class RoundedSolution(NamedTuple):

@@ -103,7 +103,7 @@ class GraphMatrices:
     def edges_(self) -> list[EdgeRecord]:
         """One record per edge, sorted by source, then target."""
         graph, names = self.graph_, self.table_.names
-        sources, gains = known(graph.sources).tolist(), self.fit_.score.strengths(graph)
+        sources, gains = known(graph.sources).tolist(), self.fit_.strengths
         return [
             EdgeRecord(
                 names[graph.causes[k]],

@@ -23,7 +23,7 @@ from golem.score.regression import Regressions
 from golem.score.solution import Progress, Solution, Status, TracePoint
 from golem.score.table_score import Correlation, NodeScore
 from golem.search.equal.variance_order import SingularCovarianceError
-from golem.search.local.local_search import search_local
+from golem.search.search_order import STARTS, search_order
 from golem.search.solver import Order
 
 
@@ -120,10 +120,10 @@ def _(engine: GaussianBlocks | Counts, task: _Search) -> tuple[Solution, Solutio
             settings.callback(dataclasses.replace(progress, stage=stage, score=value))
 
     began = time.perf_counter()
-    found = search_local(
+    found = search_order(
         engine,
         **task.masks,
-        starts=() if settings.init is None else (task.order.sort_start(np.asarray(settings.init)),),
+        starts=STARTS if settings.init is None else (task.order.sort_start(np.asarray(settings.init)), *STARTS),
         effort=task.solver.effort,
         time_limit=task.solver.time_limit,
         random_state=0 if settings.random_state is None else settings.random_state,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import reprlib
+from collections.abc import Mapping
 from dataclasses import dataclass
 from numbers import Real
 from pathlib import Path
@@ -16,21 +17,20 @@ from golem.data.inputs import require_shape
 from golem.data.missing import require_choice
 from golem.data.table import INTERCEPTS, INTERVENTIONS
 from golem.gradient.adam import Adam
-from golem.gradient.lbfgs import LBFGS
+from golem.gradient.gradient_solver import GradientSolver
 from golem.gradient.paper_recipe import NOISE_MODELS, NoiseModel
+from golem.gradient.solvers import SOLVERS
 from golem.runtime.devices import Placement, gpu_is_there
 from golem.runtime.problems import Bare, Parameter, ProblemError, Remedy, Set, Text
 from golem.runtime.types import Matrix
-from golem.score.acyclicity import Acyclicity, Expm, LogDet, Polynomial
+from golem.score.acyclicity import Acyclicity
 from golem.score.objective import PAPER_PENALTIES
-from golem.score.score_settings import DISCRETE, SCORES, ScoreSettings
-from golem.score.sparsity import L0
-from golem.score.table_score import NodeScore
+from golem.score.score_settings import DISCRETE, ScoreSettings
+from golem.score.sparsity import L0, L1, Sparsity
+from golem.score.table_score import SCORES, NodeScore
 from golem.search.solver import Order
 
 # `NOISE_MODELS` of `golem.gradient.paper_recipe` has the words for noise models.
-SOLVERS: dict[str, Order | Adam | LBFGS] = {"order": Order(), "adam": Adam(), "lbfgs": LBFGS()}
-ACYCLICITIES: dict[str, Acyclicity] = {"expm": Expm(), "polynomial": Polynomial(), "logdet": LogDet()}
 STARTS = ("zeros", "ev")
 _CHOICES = {
     "cycles": (None, "paper", "gentle", "none"),
@@ -39,9 +39,9 @@ _CHOICES = {
 }
 PAPER_THRESHOLD = 0.3
 # Parameters of solvers that follow gradients.
-OF_GRADIENTS = ("lambda_dag", "threshold", "acyclicity", "cycles", "max_iter")
-# Below these numbers of columns a GPU is not faster than a few cores (docs/speed.md, docs/benchmarks/gpu.md).
-GPU_FROM = {"order": 1000, "adam": 200}
+OF_GRADIENTS = ("lambda_dag", "threshold", "acyclicity", "cycles", "max_iter", "sparsity")
+# Below this number of columns a GPU is not faster than a few cores in a search (docs/speed.md).
+_SEARCH_ON_GPU_FROM = 1000
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,6 +57,7 @@ class Settings:
     max_iter: Any
     init: Any
     acyclicity: Any
+    sparsity: Any
     cycles: Any
     knowledge: Any
     missing: Any
@@ -103,21 +104,22 @@ class Settings:
             self._require_categories_allowed(score.name, missing is None or not missing.cells)
 
     @functools.cached_property
-    def chosen_solver(self) -> Order | Adam | LBFGS:
+    def chosen_solver(self) -> Order | GradientSolver:
         """The solver with these settings; raise a ValueError for settings that do not fit."""
-        solver: Order | Adam | LBFGS = (
-            named(SOLVERS, self.solver, "solver") if isinstance(self.solver, str) else self.solver
+        solver: Order | GradientSolver = (
+            named({"order": Order(), **SOLVERS}, self.solver, "solver") if isinstance(self.solver, str) else self.solver
         )
         self._require_valid_values()
         self._require_useful(solver)
         self._require_usable_device(solver)
         settings = {name: plain_number(getattr(self, name)) for name in ("max_iter", "time_limit", "effort")}
-        return dataclasses.replace(solver, **{name: value for name, value in settings.items() if value is not None})
+        given = {name: value for name, value in settings.items() if value is not None}
+        return dataclasses.replace(solver, **given)  # type: ignore[type-var]
 
     @property
     def counts_edges(self) -> bool:
         """Whether the solver counts edges, and so gives a graph without rounding."""
-        return is_counted(self)
+        return self.solver == "order" or isinstance(self.solver, Order)
 
     @functools.cached_property
     def edge_penalty(self) -> L0:
@@ -155,13 +157,17 @@ class Settings:
 
     def placement(self, d: int) -> Placement:
         """Return the device; "auto" is a GPU if it is faster."""
-        solver = self.chosen_solver
-        name = "adam" if isinstance(solver, Adam) else "order" if isinstance(solver, Order) else "lbfgs"
         if self.device != "auto":
             return Placement(self.device, self.dtype)
-        usable = name == "adam" or (name == "order" and self.noise == "ev")
-        faster = usable and d >= GPU_FROM[name] and gpu_is_there()
+        least = self._gpu_from(self.chosen_solver)
+        faster = least is not None and d >= least and gpu_is_there()
         return Placement("cuda" if faster else "cpu", self.dtype)
+
+    def _gpu_from(self, solver: Order | GradientSolver) -> int | None:
+        """Return the number of columns from which on a GPU is faster; None if the solver cannot use one."""
+        if isinstance(solver, Order):
+            return _SEARCH_ON_GPU_FROM if self.noise == "ev" else None
+        return solver.gpu_from
 
     def start_matrix(self, d: int) -> Matrix | None:
         """Return the weights that a gradient solver starts from, or None if GOLEM-EV provides them."""
@@ -187,22 +193,23 @@ class Settings:
         if checkpoint is None:
             return None
         solver = self.chosen_solver
-        if not isinstance(solver, Adam):
-            name = "lbfgs" if isinstance(solver, LBFGS) else "order"
+        if isinstance(solver, Order) or not solver.keeps_checkpoints:
+            name = type(solver).__name__.lower()
             raise ProblemError.of(
                 "A checkpoint needs a table of numbers and {solver='adam'}; {solver=} cannot continue a "
                 "solve that was stopped.",
                 solver=name,
             )
-        if solver.batch_size is not None and isinstance(self.random_state, np.random.Generator):
+        if solver.uses_rows and isinstance(self.random_state, np.random.Generator):
             raise ValueError("A checkpoint of minibatches needs a whole number as random_state, not a Generator.")
         return Path(checkpoint)
 
     def _require_valid_values(self) -> None:
         """Check each parameter on its own."""
         for name, kind, example in (
-            ("solver", Order | Adam | LBFGS, "Adam()"),
+            ("solver", Order | GradientSolver, "Adam()"),
             ("acyclicity", Acyclicity | None, "Expm()"),
+            ("sparsity", Sparsity | None, "L1()"),
         ):
             if not isinstance(value := getattr(self, name), str) and not isinstance(value, kind):
                 raise ProblemError(
@@ -236,7 +243,7 @@ class Settings:
                     Parameter(name), f" must be one of {', '.join(map(repr, choices))}; got {getattr(self, name)!r}."
                 )
 
-    def _require_useful(self, solver: Order | Adam | LBFGS) -> None:
+    def _require_useful(self, solver: Order | GradientSolver) -> None:
         """Check that the solver uses all parameters that are set."""
         if self.threshold == "lr" and self.cycles == "none":
             raise ProblemError(Set("threshold", "lr"), " needs an acyclic graph. Leave out cycles='none'.")
@@ -249,29 +256,27 @@ class Settings:
                 useless["effort"] = "with {noise='ev'} the order is found in one pass. Leave it out"
         else:
             useless = {"effort": "it needs {solver='order'}. Leave it out"}
+            if solver.needs_l1 and self.sparsity not in (None, "l1", L1()):
+                useless["sparsity"] = f"{solver.label} needs the l1 norm. Leave it out, or use {{solver='adam'}}"
             if isinstance(self.lambda_sparsity, str):
                 useless["lambda_sparsity"] = "a criterion needs {solver='order'}. Use a number"
         for name, remedy in useless.items():
             if getattr(self, name) is not None:
                 raise ProblemError(Set(name, getattr(self, name)), " cannot be used here: ", Text.of(remedy), ".")
 
-    def _require_usable_device(self, solver: Order | Adam | LBFGS) -> None:
+    def _require_usable_device(self, solver: Order | GradientSolver) -> None:
         """Check that the solver can work on the device and with the numbers that are set."""
         if self.device != "auto":
             Placement(self.device)  # raises for a device that does not exist
-        on_device = isinstance(solver, Adam) or (isinstance(solver, Order) and self.noise == "ev")
-        if (self.device not in ("cpu", "auto") or self.dtype != "float64") and not on_device:
+        if (self.device not in ("cpu", "auto") or self.dtype != "float64") and self._gpu_from(solver) is None:
             name = "dtype" if self.device in ("cpu", "auto") else "device"
             raise ProblemError.of(
                 "{given} needs a table of numbers and {solver='adam'}, or {solver='order'} with {noise='ev'}. "
                 "Other solvers run on the CPU in float64.",
                 given=Set(name, getattr(self, name)),
             )
-        if isinstance(solver, Adam) and solver.accelerate:
-            if not self.device.startswith("cuda"):
-                raise ProblemError.of("accelerate=True needs {device='cuda'}; got {device=}.", device=self.device)
-            if self.dtype != "float64":
-                raise ValueError(f"accelerate=True needs dtype='float64'; got dtype={self.dtype!r}.")
+        if not isinstance(solver, Order):
+            solver.require_device(self.device, self.dtype)
 
     def _require_categories_allowed(self, score: str, is_complete: bool = True) -> None:
         """Raise a ValueError for settings that this score gives no meaning; `is_complete`: no values are missing."""
@@ -345,7 +350,7 @@ def paper_settings(noise: str, accelerate: bool, own_solver: bool) -> dict[str, 
 
 
 def is_counted(model: Any) -> bool:
-    """Return whether the solver counts edges."""
+    """Return whether the solver of an estimator counts edges."""
     return model.solver == "order" or isinstance(model.solver, Order)
 
 
@@ -354,7 +359,7 @@ def plain_number(value: Any) -> Any:
     return value.item() if isinstance(value, np.generic) else value
 
 
-def named(table: dict[str, Any], name: str, parameter: str) -> Any:
+def named(table: Mapping[str, Any], name: str, parameter: str) -> Any:
     """Return the object with a name; raise a ValueError that lists the names if it is unknown."""
     if not isinstance(name, str) or name not in table:
         raise ProblemError(Parameter(parameter), f" must be one of {', '.join(map(repr, table))}; got {name!r}.")

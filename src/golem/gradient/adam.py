@@ -12,14 +12,15 @@ from array_api_compat import device
 from numpy.typing import NDArray
 
 from golem.gradient.checkpoint import Arrays, Checkpoint, StageWriter
+from golem.gradient.gradient_solver import GradientSolver, SolverRun
 from golem.gradient.replayed_adam import ReplayedAdam, is_replayable, pays_to_replay
-from golem.runtime.arrays import namespace, to_numpy
+from golem.runtime.arrays import add_squares, minus_ratio, move_towards, namespace, to_numpy
 from golem.runtime.gpu.accelerated import accelerated_functions, is_accelerated
-from golem.runtime.gpu.host_copy import HostCopy
-from golem.runtime.in_place import add_squares, minus_ratio, move_towards
-from golem.runtime.matrix_functions import EXACT, MatrixFunctions, using
+from golem.runtime.gpu.cuda_graphs import HostCopy
+from golem.runtime.linear_algebra import EXACT, MatrixFunctions, using
+from golem.runtime.problems import ProblemError
 from golem.runtime.threads import blas_threads_for
-from golem.runtime.types import Array
+from golem.runtime.types import Array, Matrix
 from golem.score.acyclicity import Acyclicity
 from golem.score.objective import Objective
 from golem.score.solution import Callback, Recorder, Solution, Status
@@ -29,7 +30,7 @@ _CHECK_EVERY = 100
 
 
 @dataclass(frozen=True)
-class Adam:
+class Adam(GradientSolver):
     """Adam (Kingma and Ba 2014) from a start matrix, by default zeros.
 
     The defaults are the paper's recipe: 1e5 steps with learning rate 1e-3 on all rows, without early stopping. A stack
@@ -75,6 +76,11 @@ class Adam:
     time_limit: float | None = None
     accelerate: bool = False
 
+    label = "Adam"
+    gpu_from = 200
+    keeps_checkpoints = True
+    needs_l1 = False
+
     def __post_init__(self) -> None:
         counts = (self.max_iter, 1 if self.batch_size is None else self.batch_size)
         if not (all(count >= 1 and count == int(count) for count in counts) and self.learning_rate > 0):
@@ -93,6 +99,30 @@ class Adam:
         exact = not (self.accelerate and is_accelerated(d))
         replayed = not on_cpu and self.batch_size is None and exact and is_replayable(acyclicity, lambda_dag, d)
         return 48 if replayed else 24
+
+    @property
+    def uses_rows(self) -> bool:
+        """Whether the solver draws minibatches of rows."""
+        return self.batch_size is not None
+
+    def require_device(self, device: str, dtype: str) -> None:
+        """Raise a ValueError if acceleration is not possible."""
+        if self.accelerate and not device.startswith("cuda"):
+            raise ProblemError.of("accelerate=True needs {device='cuda'}; got {device=}.", device=device)
+        if self.accelerate and dtype != "float64":
+            raise ValueError(f"accelerate=True needs dtype='float64'; got dtype={dtype!r}.")
+
+    def run(self, objective: Objective, init: Matrix | None, how: SolverRun) -> Solution:
+        """Minimize the objective from a start matrix, by default zeros."""
+        return self.solve(
+            objective,
+            None if init is None else how.placement.put(init),
+            rows=None if how.rows is None else how.placement.put(how.rows),
+            random_state=how.random_state,
+            callback=how.callback,
+            stage=how.stage,
+            checkpoint=how.checkpoint,
+        )
 
     def solve(
         self,

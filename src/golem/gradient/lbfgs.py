@@ -7,9 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from golem.gradient.gradient_solver import GradientSolver, SolverRun
 from golem.runtime.arrays import to_numpy
 from golem.runtime.threads import blas_threads_for
 from golem.runtime.types import Matrix, Vector
+from golem.score.acyclicity import Acyclicity
 from golem.score.objective import Objective
 from golem.score.solution import Callback, Recorder, Solution, Status
 
@@ -17,7 +19,7 @@ _MOST_RESTARTS = 5
 
 
 @dataclass(frozen=True)
-class LBFGS:
+class LBFGS(GradientSolver):
     """Limited-memory quasi-Newton with bounds (Byrd et al. 1995, SciPy's L-BFGS-B), on the CPU.
 
     `|B|` has no gradient at zero. With B = P - N and P, N >= 0 the penalty is linear: sum(P + N). Entries without a
@@ -53,10 +55,15 @@ class LBFGS:
     time_limit: float | None = None
     score_tolerance: float = 0.0
 
-    @property
-    def peak_matrices(self) -> int:
-        """Number of (d, d) matrices that a solve holds (measured); SciPy keeps `memory` pairs of both signs."""
+    label = "L-BFGS"
+
+    def peak_matrices(self, acyclicity: Acyclicity, lambda_dag: float, d: int, on_cpu: bool = False) -> int:
+        """Return the number of (d, d) matrices that a solve holds (measured); SciPy keeps pairs of both signs."""
         return 5 * (2 * self.memory + 5)
+
+    def run(self, objective: Objective, init: Matrix | None, how: SolverRun) -> Solution:
+        """Minimize the objective from a start matrix, by default zeros."""
+        return self.solve(objective, init, callback=how.callback, stage=how.stage)
 
     def solve(
         self, objective: Objective, init: Matrix | None = None, *, callback: Callback | None = None, stage: str = ""

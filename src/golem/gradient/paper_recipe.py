@@ -10,9 +10,8 @@ from pathlib import Path
 import numpy as np
 
 from golem.data.knowledge import Knowledge
-from golem.gradient.adam import Adam
 from golem.gradient.checkpoint import Checkpoint, hash_of
-from golem.gradient.lbfgs import LBFGS
+from golem.gradient.gradient_solver import GradientSolver, SolverRun
 from golem.runtime.arrays import namespace
 from golem.runtime.devices import Placement
 from golem.runtime.types import Array, Matrix
@@ -20,6 +19,7 @@ from golem.score.acyclicity import Acyclicity
 from golem.score.likelihood import GaussianEV, GaussianNV, GaussianTied, Likelihood
 from golem.score.objective import PAPER_PENALTIES, Objective
 from golem.score.solution import Callback, Solution
+from golem.score.sparsity import L1, Sparsity
 
 
 @dataclass(frozen=True)
@@ -42,8 +42,9 @@ NOISE_MODELS = {
 class PaperRecipe:
     """A solver and its settings, for one covariance or (Adam only) a stack of covariances."""
 
-    solver: Adam | LBFGS
+    solver: GradientSolver
     acyclicity: Acyclicity
+    sparsity: Sparsity
     knowledge: Knowledge
     placement: Placement
     random_state: int | np.random.Generator | None = None
@@ -55,6 +56,7 @@ class PaperRecipe:
             self.placement.put(covariance),
             noise.likelihood(n),
             acyclicity=self.acyclicity,
+            sparsity=self.sparsity,
             lambda_sparsity=noise.lambda_sparsity,
             lambda_dag=noise.lambda_dag,
             allowed=self.knowledge.allowed,
@@ -77,7 +79,7 @@ class PaperRecipe:
         """
         start: Solution | None = None
         objective = self.objective(covariance, n, noise)
-        rows = rows if isinstance(self.solver, Adam) and self.solver.batch_size is not None else None
+        rows = rows if self.solver.uses_rows else None
         file = None
         if checkpoint is not None:
             file = Checkpoint(checkpoint, self._identity(covariance, n, noise, name, init, rows))
@@ -95,17 +97,15 @@ class PaperRecipe:
         self, objective: Objective, init: Matrix | None, rows: Array | None, stage: str, checkpoint: Checkpoint | None
     ) -> Solution:
         """Run the solver."""
-        if isinstance(self.solver, LBFGS):
-            return self.solver.solve(objective, init, callback=self.callback, stage=stage)
-        return self.solver.solve(
-            objective,
-            None if init is None else self.placement.put(init),
-            rows=None if rows is None else self.placement.put(_centred(rows)),
-            random_state=self.random_state,
-            callback=self.callback,
-            stage=stage,
-            checkpoint=checkpoint,
+        how = SolverRun(
+            self.placement,
+            None if rows is None else _centred(rows),
+            self.random_state,
+            self.callback,
+            stage,
+            checkpoint,
         )
+        return self.solver.run(objective, init, how)
 
     def _identity(
         self, covariance: Matrix, n: int, noise: NoiseModel, name: str, init: Matrix | None, rows: Array | None
@@ -115,11 +115,13 @@ class PaperRecipe:
             "noise": name,
             "lambda_sparsity": noise.lambda_sparsity,
             "lambda_dag": noise.lambda_dag,
-            "solver": dataclasses.replace(self.solver, time_limit=None),
+            "solver": dataclasses.replace(self.solver, time_limit=None),  # type: ignore[type-var]
             "acyclicity": self.acyclicity,
             "dtype": self.placement.dtype,
             "random_state": None if rows is None else self.random_state or 0,
         }
+        if self.sparsity != L1():
+            settings["sparsity"] = self.sparsity
         return {name: str(value) for name, value in settings.items()} | {
             "data": f"{n} rows, {hash_of(covariance, rows)}",
             "start": hash_of(init),

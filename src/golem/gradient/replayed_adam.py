@@ -16,7 +16,7 @@ from array_api_compat import device
 from golem.runtime.arrays import namespace
 from golem.runtime.gpu.cuda_graphs import ReplayedStep, can_replay
 from golem.runtime.gpu.planned_functions import PlannedFunctions
-from golem.runtime.matrix_functions import using
+from golem.runtime.linear_algebra import using
 from golem.runtime.types import Array
 from golem.score.acyclicity import Acyclicity, Expm
 from golem.score.objective import Objective

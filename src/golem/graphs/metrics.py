@@ -45,10 +45,8 @@ def shd_c(truth: ArrayLike, estimate: ArrayLike, *, cpdag: bool = False, normali
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from golem.metrics import shd_c
-    >>> truth = np.array([[0, 1, 1], [0, 0, 1], [0, 0, 0]])  # 0 -> 1, 0 -> 2, 1 -> 2
-    >>> estimate = np.array([[0, 1, 0], [0, 0, 0], [0, 1, 0]])  # 0 -> 1, 2 -> 1
+    >>> truth = [[0, 1, 1], [0, 0, 1], [0, 0, 0]]  # 0 -> 1, 0 -> 2, 1 -> 2
+    >>> estimate = [[0, 1, 0], [0, 0, 0], [0, 1, 0]]  # 0 -> 1, 2 -> 1
     >>> shd_c(truth, estimate)
     3.0
     """
@@ -68,10 +66,8 @@ def sid(truth: ArrayLike, estimate: ArrayLike, *, normalize: bool = False) -> fl
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from golem.metrics import sid
-    >>> truth = np.array([[0, 1, 1], [0, 0, 1], [0, 0, 0]])  # 0 -> 1, 0 -> 2, 1 -> 2
-    >>> estimate = np.array([[0, 1, 0], [0, 0, 0], [0, 1, 0]])  # 0 -> 1, 2 -> 1
+    >>> truth = [[0, 1, 1], [0, 0, 1], [0, 0, 0]]  # 0 -> 1, 0 -> 2, 1 -> 2
+    >>> estimate = [[0, 1, 0], [0, 0, 0], [0, 1, 0]]  # 0 -> 1, 2 -> 1
     >>> sid(truth, estimate)
     3.0
     """
@@ -91,10 +87,8 @@ def tpr(truth: ArrayLike, estimate: ArrayLike, *, cpdag: bool = False) -> float:
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from golem.metrics import tpr
-    >>> truth = np.array([[0, 1, 1], [0, 0, 1], [0, 0, 0]])  # 0 -> 1, 0 -> 2, 1 -> 2
-    >>> estimate = np.array([[0, 1, 0], [0, 0, 0], [0, 1, 0]])  # 0 -> 1, 2 -> 1
+    >>> truth = [[0, 1, 1], [0, 0, 1], [0, 0, 0]]  # 0 -> 1, 0 -> 2, 1 -> 2
+    >>> estimate = [[0, 1, 0], [0, 0, 0], [0, 1, 0]]  # 0 -> 1, 2 -> 1
     >>> round(tpr(truth, estimate), 3)
     0.333
     """
@@ -107,10 +101,8 @@ def precision(truth: ArrayLike, estimate: ArrayLike, *, cpdag: bool = False) -> 
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from golem.metrics import precision
-    >>> truth = np.array([[0, 1, 1], [0, 0, 1], [0, 0, 0]])  # 0 -> 1, 0 -> 2, 1 -> 2
-    >>> estimate = np.array([[0, 1, 0], [0, 0, 0], [0, 1, 0]])  # 0 -> 1, 2 -> 1
+    >>> truth = [[0, 1, 1], [0, 0, 1], [0, 0, 0]]  # 0 -> 1, 0 -> 2, 1 -> 2
+    >>> estimate = [[0, 1, 0], [0, 0, 0], [0, 1, 0]]  # 0 -> 1, 2 -> 1
     >>> round(precision(truth, estimate), 3)
     0.5
     """
@@ -123,10 +115,8 @@ def fdr(truth: ArrayLike, estimate: ArrayLike, *, cpdag: bool = False) -> float:
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from golem.metrics import fdr
-    >>> truth = np.array([[0, 1, 1], [0, 0, 1], [0, 0, 0]])  # 0 -> 1, 0 -> 2, 1 -> 2
-    >>> estimate = np.array([[0, 1, 0], [0, 0, 0], [0, 1, 0]])  # 0 -> 1, 2 -> 1
+    >>> truth = [[0, 1, 1], [0, 0, 1], [0, 0, 0]]  # 0 -> 1, 0 -> 2, 1 -> 2
+    >>> estimate = [[0, 1, 0], [0, 0, 0], [0, 1, 0]]  # 0 -> 1, 2 -> 1
     >>> round(fdr(truth, estimate), 3)
     0.5
     """
@@ -138,10 +128,8 @@ def f1(truth: ArrayLike, estimate: ArrayLike, *, cpdag: bool = False) -> float:
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from golem.metrics import f1
-    >>> truth = np.array([[0, 1, 1], [0, 0, 1], [0, 0, 0]])  # 0 -> 1, 0 -> 2, 1 -> 2
-    >>> estimate = np.array([[0, 1, 0], [0, 0, 0], [0, 1, 0]])  # 0 -> 1, 2 -> 1
+    >>> truth = [[0, 1, 1], [0, 0, 1], [0, 0, 0]]  # 0 -> 1, 0 -> 2, 1 -> 2
+    >>> estimate = [[0, 1, 0], [0, 0, 0], [0, 1, 0]]  # 0 -> 1, 2 -> 1
     >>> round(f1(truth, estimate), 3)
     0.4
     """
@@ -155,10 +143,8 @@ class EdgeCounts:
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from golem.metrics import count_edges
-    >>> truth = np.array([[0, 1, 1], [0, 0, 1], [0, 0, 0]])  # 0 -> 1, 0 -> 2, 1 -> 2
-    >>> estimate = np.array([[0, 1, 0], [0, 0, 0], [0, 1, 0]])  # 0 -> 1, 2 -> 1
+    >>> truth = [[0, 1, 1], [0, 0, 1], [0, 0, 0]]  # 0 -> 1, 0 -> 2, 1 -> 2
+    >>> estimate = [[0, 1, 0], [0, 0, 0], [0, 1, 0]]  # 0 -> 1, 2 -> 1
     >>> count_edges(truth, estimate)
     EdgeCounts(true=1, reversed=1, extra=0, missing=1)
     """
@@ -191,10 +177,8 @@ class GraphScores:
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from golem.metrics import evaluate
-    >>> truth = np.array([[0, 1, 1], [0, 0, 1], [0, 0, 0]])  # 0 -> 1, 0 -> 2, 1 -> 2
-    >>> estimate = np.array([[0, 1, 0], [0, 0, 0], [0, 1, 0]])  # 0 -> 1, 2 -> 1
+    >>> truth = [[0, 1, 1], [0, 0, 1], [0, 0, 0]]  # 0 -> 1, 0 -> 2, 1 -> 2
+    >>> estimate = [[0, 1, 0], [0, 0, 0], [0, 1, 0]]  # 0 -> 1, 2 -> 1
     >>> evaluate(truth, estimate).shd
     2.0
     """
@@ -214,10 +198,8 @@ def evaluate(truth: ArrayLike, estimate: ArrayLike, *, cpdag: bool = False, norm
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from golem.metrics import evaluate
-    >>> truth = np.array([[0, 1, 1], [0, 0, 1], [0, 0, 0]])  # 0 -> 1, 0 -> 2, 1 -> 2
-    >>> estimate = np.array([[0, 1, 0], [0, 0, 0], [0, 1, 0]])  # 0 -> 1, 2 -> 1
+    >>> truth = [[0, 1, 1], [0, 0, 1], [0, 0, 0]]  # 0 -> 1, 0 -> 2, 1 -> 2
+    >>> estimate = [[0, 1, 0], [0, 0, 0], [0, 1, 0]]  # 0 -> 1, 2 -> 1
     >>> evaluate(truth, estimate).edges
     2
     """

@@ -3,10 +3,10 @@
 Everything here is a function of a model or of its document. Nothing here learns or assesses.
 """
 
-from golem.graphs.networkx_graphs import from_networkx
-from golem.output.document import Supplement, list_edges
+from golem.graphs.formats.networkx_formats import from_networkx
+from golem.output.document import Supplement, save
+from golem.output.edge_list import list_edges
 from golem.output.export import export_graph, from_causal_learn, to_causal_learn, to_networkx
-from golem.output.result_files import save
 
 __all__ = [
     "Supplement",

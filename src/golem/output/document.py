@@ -1,10 +1,14 @@
-"""The graph document of a fitted model: the content of graph.json, the report and the summary in the terminal."""
+"""The graph document of a fitted model, and the files that contain it: graph.json, edges.csv, weights.csv, path.csv.
+
+The document is the content of the report and of the summary in the terminal as well.
+"""
 
 from __future__ import annotations
 
 import dataclasses
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -12,20 +16,21 @@ import numpy as np
 
 from golem.assessment.bootstrap_result import Bootstrap
 from golem.assessment.diagnostics import Diagnosis
-from golem.assessment.diagnostics.edges import listed_drop_losses
 from golem.assessment.next_experiment import next_experiment
 from golem.assessment.selection import Selection
 from golem.data.missing import Missing
 from golem.data.table import Table
 from golem.data.table_summary import TableSummary
-from golem.directions.learned_graph import LearnedGraph
+from golem.estimator.fit import Fit
 from golem.estimator.golem import Golem
 from golem.estimator.settings import is_counted
 from golem.gradient.paper_recipe import NOISE_MODELS
+from golem.graphs.formats.csv_tables import write_matrix
 from golem.graphs.graph_document import (
     BootstrapRecord,
     CandidateRecord,
     CoefficientRecord,
+    EnvironmentRecord,
     FindingRecord,
     GraphDocument,
     NoiseRecord,
@@ -37,65 +42,29 @@ from golem.graphs.graph_document import (
     VariableRecord,
     sparse,
 )
-from golem.output.environment_document import environment_records
-from golem.output.settings_document import plain, settings, versions
-from golem.runtime.messages import quoted
-from golem.runtime.types import Vector
+from golem.graphs.named_graph import EDGE_COLUMNS, STRENGTH
+from golem.output.edge_list import FROM_BOOTSTRAP, confidence, fit_of, for_json, list_edges
+from golem.output.run_record import plain, settings, versions
+from golem.runtime.files import csv_text, write_text
 from golem.runtime.version import __version__
-from golem.score.regression import Regressions, weighted_edges
-from golem.score.score_settings import ScoreSettings
+from golem.score.regression import Regressions
 from golem.score.solution import Status, TracePoint
-from golem.score.table_score import NodeScore, score_of
 
-# Points of the trace in graph.json.
-_MOST_POINTS = 200
-# Rows of the ranking of experiments in graph.json.
-_MOST_EXPERIMENTS = 20
-
-
-@dataclasses.dataclass(frozen=True)
-class Edge:
-    """One edge of a fitted model; the last six fields are None without a bootstrap.
-
-    An edge with a category at one of its ends has no weight. `edge_strength`, how much the deviance
-    rises without the edge, is known for tables with categories.
-    `standard_error` is that of least squares with the graph as given; None if the weights are not least squares.
-    `direction_from` is what the direction rests on, a key of `DIRECTIONS`; None if the graph has a cycle. Its strength
-    and p-value (`direction_error_rate`) are those of `golem.directions.decisions.EdgeRecord`.
-    """
-
-    source: str
-    target: str
-    weight: float | None
-    standardized_weight: float | None
-    standard_error: float | None
-    undecided: bool
-    by_variance: bool
-    drop_loss: float | None
-    direction_from: str | None
-    direction_strength: float | None
-    direction_error_rate: float | None
-    edge_strength: float | None
-    adjacency_frequency: float | None = None
-    direction_frequency: float | None = None
-    weight_low: float | None = None
-    weight_high: float | None = None
-    effect_low: float | None = None
-    effect_high: float | None = None
-
-
-FROM_BOOTSTRAP = [field.name for field in dataclasses.fields(Edge) if field.default is None]
-# What a direction can rest on, in the words of tables and pages.
-DIRECTIONS = {
-    "structure": "",
-    "variances": "by variance",
-    "shape": "by shape",
-    "knowledge": "by knowledge",
-    "interventions": "by intervention",
-    "none": "undecided",
-}
-
-
+# All files that a fit writes into its folder; the last two only with a selection.
+# `coefficients.csv` is for tables with categories, which have no `weights.csv`.
+RESULT_FILES = (
+    "graph.json", "edges.csv", "weights.csv", "coefficients.csv", "graph.png", "report.html", "path.csv", "path.png",
+)  # fmt: skip
+# A matrix of more variables would be a file of megabytes of zeros, and edges.csv has all edges.
+LARGEST_MATRIX = 1000
+# Points of the trace, rows of the ranking of experiments, and columns whose means shift most per environment.
+_MOST_POINTS, _MOST_EXPERIMENTS, _MOST_SHIFTS = 200, 20, 5
+# Shifts below this many standard deviations are not listed, except those of targets.
+_LEAST_SHIFT = 0.1
+_SOFT_WEIGHTS = (
+    "A weight describes the environments that do not change the effect. If it is near 0, the edge may act only in "
+    "those that do."
+)
 # What each score is, in the words of tables and pages.
 SCORES = {
     "gaussian": "Gaussian score for numbers",
@@ -122,12 +91,10 @@ class Supplement:
 
     Examples
     --------
-    >>> from golem import Golem
-    >>> from golem.simulate import simulate
-    >>> drawn = simulate(4, 300, "ER1", random_state=0)
-    >>> model = Golem().fit(drawn.data)
     >>> import golem
     >>> from golem.output import Supplement
+    >>> from golem.simulate import simulate
+    >>> model = golem.Golem().fit(simulate(4, 300, "ER1", random_state=0).data)
     >>> Supplement(diagnosis=golem.diagnose(model)).bootstrap is None
     True
     """
@@ -138,107 +105,65 @@ class Supplement:
     diagnosis: Diagnosis | None = None
 
 
-def list_edges(model: Golem, bootstrap: Bootstrap | None = None) -> list[Edge]:
-    """List the edges of a fitted model, the strongest (by standardized weight or `edge_strength`) first.
-
-    `drop_loss` is the loss of score without the edge, in units of the deviance (see `diagnostics.edge_loss`).
+def save(model: Golem, folder: str | Path, supplement: Supplement | None = None) -> list[Path]:
+    """Write graph.json, edges.csv and, unless there are many variables, weights.csv into a folder, each atomically.
 
     Examples
     --------
+    >>> import tempfile
     >>> from golem import Golem
+    >>> from golem.output import save
     >>> from golem.simulate import simulate
-    >>> drawn = simulate(4, 300, "ER1", random_state=0)
-    >>> model = Golem().fit(drawn.data)
-    >>> from golem.output import list_edges
-    >>> [(edge.source, edge.target, round(edge.weight, 1)) for edge in list_edges(model)]
-    [('x3', 'x2', 0.7), ('x1', 'x2', -1.5), ('x1', 'x0', -1.5), ('x0', 'x3', -0.7), ('x1', 'x3', 1.0)]
+    >>> model = Golem().fit(simulate(4, 300, "ER1", random_state=0).data)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     [path.name for path in save(model, folder)]
+    ['graph.json', 'edges.csv', 'weights.csv']
     """
-    names = model.moments_.variables
-    if bootstrap is not None and bootstrap.names != names:
-        raise ValueError(
-            f"The bootstrap has the columns {quoted(bootstrap.names)}, but the model has {quoted(names)}. Run "
-            "golem.bootstrap(model, data) with the fitted model."
-        )
-    graph, score = _graph(model), model_score(model)
-    scale = np.sqrt(score.regression.variances())
-    # A cyclic graph has no model, and a baseline has no penalty per edge.
-    losses = np.full(len(graph), np.nan) if graph.reversible is None else listed_drop_losses(model)
-    standardized = graph.weights * scale[graph.causes] / scale[graph.children]
-    errors = _weight_errors(score, graph)
-    by_ends = {(one.source, one.target): one for one in getattr(model, "edges_", ())}
-    records = [by_ends.get((names[i], names[j])) for i, j in zip(graph.causes, graph.children, strict=True)]
-    strengths = np.array([None if one is None else one.edge_strength for one in records], dtype=float)
-    sizes = np.where(np.isnan(strengths), np.abs(standardized), strengths)
-    found = []
-    for k in np.lexsort((graph.children, graph.causes, -sizes)).tolist():
-        i, j, record = int(graph.causes[k]), int(graph.children[k]), records[k]
-        edge = Edge(
-            source=names[i],
-            target=names[j],
-            weight=_number(graph.weights[k]),
-            standardized_weight=_number(standardized[k]),
-            standard_error=_number(errors[k]),
-            undecided=record is not None and record.direction_from == "none",
-            by_variance=record is not None and record.direction_from == "variances",
-            drop_loss=_number(losses[k]),
-            direction_from=None if record is None else record.direction_from,
-            direction_strength=None if record is None else record.strength,
-            direction_error_rate=None if record is None else record.error_rate,
-            edge_strength=_number(strengths[k]),
-        )
-        found.append(edge if bootstrap is None else dataclasses.replace(edge, **_confidence(bootstrap, i, j)))
-    return found
+    return save_document(describe(model, supplement), folder)
 
 
-def _graph(model: Golem) -> LearnedGraph:
-    """Return the edges of a model; those of a baseline are in its matrix of weights."""
-    if hasattr(model, "graph_"):
-        return model.graph_
-    fit = weighted_edges(model.weights_, model.moments_.covariance)
-    return LearnedGraph(fit.causes, fit.children, model.moments_.d, fit.weights, fit.residual_variances)
+def save_document(document: GraphDocument, folder: str | Path) -> list[Path]:
+    """Write graph.json, edges.csv and, for at most `LARGEST_MATRIX` variables, weights.csv of a graph document.
+
+    A table with categories has coefficients.csv instead of weights.csv, because not all of its edges have weights.
+    """
+    folder = Path(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    hidden = [*(FROM_BOOTSTRAP if document.bootstrap is None else ())]
+    hidden += [STRENGTH] if document.coefficients is None else []
+    columns = [name for name in EDGE_COLUMNS if name not in hidden]
+    contents = {"graph.json": document.text(), "edges.csv": _csv(columns, document.edge_table)}
+    if document.coefficients is not None:
+        rows = map(msgspec.structs.asdict, document.coefficients)
+        contents["coefficients.csv"] = _csv(CoefficientRecord.__struct_fields__, rows)
+    elif len(document.names) <= LARGEST_MATRIX:
+        contents["weights.csv"] = write_matrix(document.graph())
+    for name, content in contents.items():
+        write_text(folder / name, content)
+    return [folder / name for name in contents]
 
 
-def model_score(model: Golem) -> NodeScore:
-    """Return the score of a model; that of a baseline is Gaussian."""
-    if hasattr(model, "fit_"):
-        return model.fit_.score
-    return score_of(Table.single(model.moments_), ScoreSettings(noise="nv"))
+def path_text(selection: Selection) -> str:
+    """Return the text of path.csv, with one row per setting."""
+    return _csv([*selection.path[0]], selection.path)
 
 
-def _weight_errors(score: NodeScore, graph: LearnedGraph) -> Vector:
-    """Return the standard errors of the weights; NaN if there is no weight, or if it is not that of least squares."""
-    fit = score.refit(graph)
-    if not np.allclose(fit.weights, graph.weights, rtol=1e-6, atol=0, equal_nan=True):
-        return np.full(len(graph), np.nan)
-    return score.regression.standard_errors(fit)
-
-
-def _confidence(bootstrap: Bootstrap, i: int, j: int) -> dict[str, Any]:
-    """Return the frequencies and intervals of the edge i -> j."""
-    numbers = (
-        bootstrap.adjacency_frequency[i, j],
-        bootstrap.direction_frequency[i, j],
-        *bootstrap.weight_interval[:, i, j],
-        *bootstrap.effect_interval[:, i, j],
-    )
-    return dict(zip(FROM_BOOTSTRAP, map(_number, numbers), strict=True))
+def _csv(columns: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> str:
+    """Return a table as CSV."""
+    return csv_text([[*columns], *([row[name] for name in columns] for row in rows)])
 
 
 def describe(model: Golem, supplement: Supplement | None = None) -> GraphDocument:
     """Return the graph document of a fitted model."""
     supplement = supplement or Supplement()
     bootstrap, diagnosis, selection = supplement.bootstrap, supplement.diagnosis, getattr(model, "selection_", None)
-    solution, moments, recorded = model.solution_, model.moments_, settings(model)
-    score, categories = model.fit_.score, model.table_.coding.categories
-    gaps = model.missing_
-    missing = None if gaps is None else dataclasses.asdict(gaps) | {"sentence": _missing_sentence(gaps, diagnosis)}
-    noise_variances, intercepts = _parameters(model)
-    graph, raw = model.graph_, solution.raw
-    sources = Counter(graph.directions().values())
+    fit, recorded = model.fit_, settings(model)
+    graph, score, solution, table = fit.graph, fit.score, fit.solution, fit.table
+    raw, sources = solution.raw, Counter(graph.directions().values())
     same = isinstance(raw, Regressions) or np.array_equal(raw, model.weights_)
     return GraphDocument(
         golem=__version__,
-        n=moments.n,
+        n=table.n,
         d=graph.d,
         edges=len(graph),
         undecided=sources["none"],
@@ -246,65 +171,89 @@ def describe(model: Golem, supplement: Supplement | None = None) -> GraphDocumen
         by_shape=sources["shape"],
         by_intervention=sources["interventions"],
         shape_note=graph.shape_note or None,
-        noise=_noise(model) if score.name == "gaussian" else None,
-        environments=environment_records(model),
-        missing=missing,
+        noise=_noise(fit),
+        environments=_environments(table) or None,
+        missing=_missing(table.missing, diagnosis),
         status=StatusRecord(name=solution.status.name.lower(), message=solution.status.value),
         interrupted=solution.status is Status.INTERRUPTED,
-        objective=_numbers(solution.terms),
-        bic=None if graph.reversible is None else _optional(score.bic(graph)),
+        objective=for_json(solution.terms),
+        bic=None if graph.reversible is None else for_json(score.bic(graph)),
         cut_edges=solution.cut_edges,
         iterations=solution.iterations,
         seconds=solution.seconds,
-        stationarity=_number(solution.stationarity),
+        stationarity=for_json(solution.stationarity),
         settings=recorded,
         used=used(model),
-        selection=None if selection is None else _selection(selection),
-        graph_scores=_numbers(solution.graph_scores or {}),
+        selection=None if selection is None else SelectionRecord(**for_json(vars(selection))),
+        graph_scores=for_json(solution.graph_scores or {}),
         knowledge=recorded["knowledge"],
-        moments_hash=model.table_.fingerprint,
+        moments_hash=table.fingerprint,
         versions=versions(),
         data=None if supplement.data is None else SourceRecord(**supplement.data),
         table=msgspec.convert(supplement.table, TableRecord | None, from_attributes=True),
         bootstrap=None if bootstrap is None else _bootstrap(bootstrap),
         diagnostics=None if diagnosis is None else [FindingRecord(**row) for row in diagnosis.records()],
-        next_experiment=_next_experiment(model),
+        next_experiment=_experiments(model) if sources["none"] else None,
         effective_rows=None if diagnosis is None else diagnosis.effective_rows,
         confidence_overstated=diagnosis is not None and diagnosis.effective_rows is not None,
-        names=list(moments.variables),
-        score=model.score_,
-        variables=[VariableRecord(kind=v.kind, levels=[*v.levels]) for v in model.variables_] if categories else None,
-        r2=[_number(1 - r) for r in graph.residual_variances / score.regression.variances()],
-        noise_variances=noise_variances,
-        intercepts=intercepts,
-        coefficients=[CoefficientRecord(**one._asdict()) for one in model.coefficients_] if categories else None,
-        edge_table=[dataclasses.asdict(edge) for edge in list_edges(model, bootstrap)],
+        score=score.name,
+        r2=for_json(1 - graph.residual_variances / score.regression.variances()),
         raw_weights=None if same else sparse(raw),
         trace=_trace(solution.trace),
+        **graph_keys(model, bootstrap),
     )
 
 
-def _missing_sentence(gaps: Missing, diagnosis: Diagnosis | None) -> str:
-    """Return what was done about missing values, also in the checks."""
-    checks = diagnosis is not None and gaps.method == "em" and gaps.cells
-    return f"{gaps.sentence}{' Checks that need rows leave out those with missing values.' if checks else ''}"
+def graph_keys(model: Any, bootstrap: Bootstrap | None = None) -> dict[str, Any]:
+    """Return the keys of the document about the graph itself, also of a baseline with weights."""
+    fit = fit_of(model)
+    graph, score, coding = fit.graph, fit.score, fit.table.coding
+    edges = [dataclasses.asdict(edge) for edge in list_edges(model, bootstrap)]
+    found: dict[str, Any] = {"names": [*coding.names], "edge_table": edges}
+    if graph.reversible is not None:  # a graph with a cycle has no model
+        found["noise_variances"] = for_json(score.likelihood.noise_variances(graph.residual_variances))
+        found["intercepts"] = for_json(score.regression.intercepts_of(graph, graph.weights))
+    if coding.categories:
+        found["variables"] = [VariableRecord(kind=one.kind, levels=[*one.levels]) for one in coding.variables]
+        found["coefficients"] = [CoefficientRecord(**one._asdict()) for one in score.coefficients(graph)]
+    return found
 
 
-def _parameters(model: Golem) -> tuple[list[float | None] | None, list[float | None] | None]:
-    """Return the noise variances and intercepts of the variables, None for categories; None if the graph is cyclic."""
-    graph, sem = model.graph_, getattr(model, "sem_", None)
-    if sem is not None:
-        return sem.noise_variances.tolist(), sem.intercepts.tolist()
-    if graph.reversible is None:
-        return None, None
-    intercepts = model.fit_.score.regression.means_given_zero(graph)
-    return [_number(value) for value in graph.residual_variances], [_number(value) for value in intercepts]
-
-
-def _next_experiment(model: Golem) -> list[CandidateRecord] | None:
-    """Describe the most useful experiments; None if all directions are decided."""
-    if "none" not in model.graph_.directions().values():
+def _missing(gaps: Missing | None, diagnosis: Diagnosis | None) -> dict[str, Any] | None:
+    """Describe missing values and what was done about them, also in the checks; None if there were none."""
+    if gaps is None:
         return None
+    checks = diagnosis is not None and gaps.method == "em" and gaps.cells
+    more = " Checks that need rows leave out those with missing values." if checks else ""
+    return dataclasses.asdict(gaps) | {"sentence": f"{gaps.sentence}{more}"}
+
+
+def _environments(table: Table) -> list[EnvironmentRecord]:
+    """Describe the environments."""
+    names, records = table.names, []
+    for part, shifts in zip(table.environments, table.shifts() if table.environments else (), strict=True):
+        largest = np.argsort(-np.abs(shifts), kind="stable")[:_MOST_SHIFTS].tolist()
+        listed = [*part.targets, *(j for j in largest if j not in part.targets and abs(shifts[j]) >= _LEAST_SHIFT)]
+        records.append(
+            EnvironmentRecord(
+                label=part.label,
+                rows=part.moments.n,
+                targets=[names[j] for j in part.targets],
+                shifts={names[j]: float(shifts[j]) for j in listed},
+            )
+        )
+    return records
+
+
+def note_on_weights(document: GraphDocument) -> str:
+    """Return what weights describe if an effect depends on its causes in other ways where a soft intervention is."""
+    is_soft = (document.settings or {}).get("intervention") == "soft"
+    changed = {name for one in document.environments or () for name in one.targets}
+    return _SOFT_WEIGHTS if is_soft and any(edge["target"] in changed for edge in document.edge_table) else ""
+
+
+def _experiments(model: Golem) -> list[CandidateRecord]:
+    """Describe the most useful experiments."""
     ranking = next_experiment(model).ranking[:_MOST_EXPERIMENTS]
     return [CandidateRecord(variable=row.variable, decided=row.decided, least=row.least) for row in ranking]
 
@@ -320,64 +269,40 @@ def _bootstrap(bootstrap: Bootstrap) -> BootstrapRecord:
         level=bootstrap.level,
         em=bootstrap.em,
         edges=[
-            {"source": names[i], "target": names[j], **_confidence(bootstrap, i, j)}
+            {"source": names[i], "target": names[j], **confidence(bootstrap, i, j)}
             for i, j in np.argwhere(bootstrap.direction_frequency > 0)
         ],
         consensus=[(names[i], names[j]) for i, j in np.argwhere(bootstrap.consensus)],
     )
 
 
-def _noise(model: Golem) -> NoiseRecord:
-    """Return the noise model used and, if it was chosen, why."""
-    record, choice = NoiseRecord(model=plain(model.likelihood_)), model.noise_choice_
+def _noise(fit: Fit) -> NoiseRecord | None:
+    """Return the noise model used and, if it was chosen, why; None if not all variables have noise."""
+    if fit.score.noise_model is None:
+        return None
+    used, choice = plain(fit.score.noise_model), fit.solution.noise_choice
     if choice is None:
-        reason = model.fit_.score.why_free()
-        return msgspec.structs.replace(record, reason=reason) if reason else record
-    scores = _numbers(choice.scores)
-    return msgspec.structs.replace(record, kind=choice.kind, tau=choice.tau, scores=scores, reason=choice.reason)
+        return NoiseRecord(model=used, reason=fit.score.why_free() or None)
+    scores = for_json(choice.scores)
+    return NoiseRecord(model=used, kind=choice.kind, tau=choice.tau, scores=scores, reason=choice.reason)
 
 
 def used(model: Golem) -> dict[str, Any]:
     """Return the penalties of a fit, with the defaults filled in."""
     if is_counted(model):
-        prior = {"equivalent_sample_size": 1.0} if model.score_ == "bdeu" else {}
-        return {**prior, "edge_penalty": plain(model.edge_penalty_)}
+        return model.fit_.score.prior_settings() | {"edge_penalty": plain(model.edge_penalty_)}
     paper = NOISE_MODELS[model.noise]
     return {
         "lambda_sparsity": paper.lambda_sparsity if model.lambda_sparsity is None else plain(model.lambda_sparsity),
         "lambda_dag": paper.lambda_dag if model.lambda_dag is None else plain(model.lambda_dag),
-        "threshold": _number(model.threshold_),
+        "threshold": for_json(model.threshold_),
         "acyclicity": plain(model.acyclicity or "expm"),
         "cycles": model.cycles or ("gentle" if model.threshold == "lr" else "paper"),
     }
-
-
-def _selection(selection: Selection) -> SelectionRecord:
-    """Describe how the settings were chosen."""
-    rows = [
-        {name: _number(value) if isinstance(value, float) else value for name, value in row.items()}
-        for row in selection.path
-    ]
-    return SelectionRecord(method=selection.method, chosen=selection.chosen, path=rows)
 
 
 def _trace(points: Sequence[TracePoint]) -> list[TraceRecord]:
     """Return the terms of the score during the solve, at evenly spaced points including the last."""
     kept = np.unique(np.linspace(0, len(points) - 1, min(_MOST_POINTS, len(points))).round().astype(int))
     chosen = [points[k] for k in kept]
-    return [TraceRecord(iteration=p.iteration, seconds=p.seconds, terms=_numbers(p.terms)) for p in chosen]
-
-
-def _optional(value: float | None) -> float | None:
-    """Return a number for JSON, if there is one."""
-    return None if value is None else _number(value)
-
-
-def _numbers(values: Mapping[Any, Any]) -> dict[str, float | None]:
-    """Return numbers by name; None for numbers that are not finite."""
-    return {str(name): _number(value) for name, value in values.items()}
-
-
-def _number(value: Any) -> float | None:
-    """Return a float for JSON; None if it is not finite."""
-    return float(value) if np.isfinite(value) else None
+    return [TraceRecord(iteration=p.iteration, seconds=p.seconds, terms=for_json(p.terms)) for p in chosen]

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from golem.graphs import networkx_graphs
 from golem.graphs.dag import cycle_text, find_cycle, is_dag
-from golem.graphs.formats import FORMATS, format_of
+from golem.graphs.formats import FORMATS, format_of, networkx_formats
+from golem.graphs.graph_document import GraphDocument
 from golem.graphs.named_graph import NamedGraph
 from golem.model.linear_sem import LinearSEM
-from golem.output.document import Supplement, describe, list_edges
+from golem.output.document import graph_keys
 from golem.runtime.files import write_text
 from golem.runtime.problems import ProblemError, Set
 
@@ -41,20 +41,14 @@ def named_graph(model: Any, bootstrap: Bootstrap | None = None) -> NamedGraph:
         return model
     if isinstance(model, LinearSEM):
         graph = NamedGraph.from_weights(model.weights, model.names)
-        columns = {"standardized_weight": model.standardized_weights[graph.adjacency]}
+        columns = {**graph.edge_columns, "standardized_weight": model.standardized_weights[graph.adjacency]}
         variances, intercepts = model.noise_variances, model.intercepts
         return dataclasses.replace(graph, edge_columns=columns, noise_variances=variances, intercepts=intercepts)
     if not hasattr(model, "moments_"):
         raise ValueError(f"The model must be fitted, or be a LinearSEM or NamedGraph; got {type(model).__name__}.")
-    names = model.moments_.variables
-    if hasattr(model, "graph_"):
-        return describe(model, Supplement(bootstrap=bootstrap)).graph()
     if not hasattr(model, "weights_"):
-        return NamedGraph.from_class(model.cpdag_, names)
-    edges = [(edge.source, edge.target, dataclasses.asdict(edge)) for edge in list_edges(model, bootstrap)]
-    sem = getattr(model, "sem_", None)
-    nodes = [] if sem is None else zip(sem.noise_variances.tolist(), sem.intercepts.tolist(), strict=True)
-    return NamedGraph.from_lists(names, edges, [{"noise_variance": v, "intercept": b} for v, b in nodes])
+        return NamedGraph.from_class(model.cpdag_, model.moments_.variables)
+    return GraphDocument(**graph_keys(model, bootstrap)).graph()
 
 
 def export_graph(model: Any, path: str | Path, format: str | None = None, *, cpdag: bool = False) -> Path:
@@ -145,7 +139,7 @@ def to_networkx(model: Any) -> nx.DiGraph[str]:
     >>> to_networkx(sem).edges["a", "b"]["weight"]
     2.0
     """
-    return networkx_graphs.to_networkx(named_graph(model))
+    return networkx_formats.to_networkx(named_graph(model))
 
 
 def to_causal_learn(model: Any, *, cpdag: bool = False) -> GeneralGraph:

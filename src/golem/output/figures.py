@@ -2,25 +2,30 @@
 
 from __future__ import annotations
 
+import warnings
+from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from golem.assessment.p_values import p_text
 from golem.graphs.edges import Edges
-from golem.output.document import model_score
+from golem.output.edge_list import fit_of, standardized_weights
 from golem.output.layout import causal_order, edge_curves, layered_layout
+from golem.runtime.files import replacing
 from golem.runtime.messages import counted
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-    from matplotlib.path import Path
+    from matplotlib.path import Path as Curve
 
     from golem.assessment.consistency import Consistency
     from golem.assessment.selection import Selection
+    from golem.estimator.fit import Fit
     from golem.estimator.golem import Golem
-    from golem.runtime.types import BoolMatrix, Matrix, Vector
+    from golem.runtime.types import Vector
 
 # Blue and orange are safe for colour blindness, and differ in lightness in grey print.
 POSITIVE, NEGATIVE = "#2166ac", "#d6701c"
@@ -49,16 +54,15 @@ def plot_model(model: Golem, ax: Axes | Figure | None = None) -> Axes:
 
     Examples
     --------
-    >>> from golem import Golem
-    >>> from golem.simulate import simulate
-    >>> drawn = simulate(4, 300, "ER1", random_state=0)
-    >>> model = Golem().fit(drawn.data)
     >>> from matplotlib.figure import Figure
+    >>> from golem import Golem
     >>> from golem.plots import plot_model
+    >>> from golem.simulate import simulate
+    >>> model = Golem().fit(simulate(4, 300, "ER1", random_state=0).data)
     >>> plot_model(model, Figure()).get_title()
     '5 edges among 4 variables'
     """
-    edges, _, _ = _weighted_edges(model)
+    edges = fit_of(model).graph
     small = edges.d <= LARGEST_DRAWN_GRAPH and len(edges) <= MOST_DRAWN_EDGES
     return plot_graph(model, ax=ax) if small else plot_weights(model, ax=ax)
 
@@ -73,29 +77,29 @@ def plot_graph(model: Golem, ax: Axes | Figure | None = None, title: str | None 
 
     Examples
     --------
-    >>> from golem import Golem
-    >>> from golem.simulate import simulate
-    >>> drawn = simulate(4, 300, "ER1", random_state=0)
-    >>> model = Golem().fit(drawn.data)
     >>> from matplotlib.figure import Figure
+    >>> from golem import Golem
     >>> from golem.plots import plot_graph
+    >>> from golem.simulate import simulate
+    >>> model = Golem().fit(simulate(4, 300, "ER1", random_state=0).data)
     >>> plot_graph(model, Figure()).get_title()
     '5 edges among 4 variables'
     """
     from matplotlib.patches import FancyArrowPatch
-    from matplotlib.path import Path
+    from matplotlib.path import Path as Curve
 
-    adjacency, names = model.adjacency_, model.moments_.variables
+    fit = fit_of(model)
+    graph, names = fit.graph, fit.table.names
+    adjacency, weights, sizes = graph.matrix(), graph.matrix(graph.weights), graph.matrix(_sizes(fit))
     # In points; a letter is about six wide.
     widths = [max(34.0, 6.3 * len(name) + 14) for name in names]
     layout = layered_layout(adjacency, widths, gap=18, layer_height=74)
     # A small graph keeps its scale: stretched to the smallest figure, its arrows would not touch their boxes.
     room = np.maximum(layout.size, (302, 151))
     ax = _axes(ax, (room[0] / 72 + 0.4, room[1] / 72 + 0.9))
-    sizes, weights = _sizes(model), model.weights_
     largest = max(float(sizes.max(initial=0)), 1e-300)
-    squares = [variable.is_category for variable in getattr(model, "variables_", ())] or [False] * len(names)
-    sources = model.graph_.directions() if hasattr(model, "graph_") else {}  # baselines do not say
+    squares = [variable.is_category for variable in fit.table.coding.variables]
+    sources = graph.directions()
 
     for (x, y), name, square in zip(layout.positions, names, squares, strict=True):
         box = f"{'square' if square else 'round'},pad=0.35"
@@ -104,7 +108,7 @@ def plot_graph(model: Golem, ax: Axes | Figure | None = None, title: str | None 
             bbox={"boxstyle": box, "facecolor": NODE_FILL, "edgecolor": NODE_EDGE},
         )  # fmt: skip
     for (i, j), points in edge_curves(layout, widths, adjacency, node_height=18).items():
-        curve = Path(points * [1, -1], [Path.MOVETO] + [Path.CURVE4] * (len(points) - 1))
+        curve = Curve(points * [1, -1], [Curve.MOVETO] + [Curve.CURVE4] * (len(points) - 1))
         color = POSITIVE if weights[i, j] >= 0 else NEGATIVE if weights[i, j] < 0 else NODE_EDGE
         width = 0.8 + 2.6 * sizes[i, j] / largest
         if sources.get((i, j)) in _MARKERS:
@@ -118,7 +122,7 @@ def plot_graph(model: Golem, ax: Axes | Figure | None = None, title: str | None 
             )
         )  # fmt: skip
     _explain_lines(ax, squares, set(sources.values()))
-    ax.set_title(title or _headline(adjacency), color=TEXT, fontsize=11)
+    ax.set_title(title or _headline(graph), color=TEXT, fontsize=11)
     (left, top), (width, height) = (room - layout.size) / 2, layout.size
     ax.set_xlim(-left, width + left)
     ax.set_ylim(-height - top, top)
@@ -126,7 +130,7 @@ def plot_graph(model: Golem, ax: Axes | Figure | None = None, title: str | None 
     return ax
 
 
-def _middle(curve: Path) -> tuple[float, float]:
+def _middle(curve: Curve) -> tuple[float, float]:
     """Return the point in the middle of the length of a curve."""
     points = np.asarray(curve.to_polygons(closed_only=False)[0])
     lengths = np.concatenate([[0.0], np.hypot(*np.diff(points, axis=0).T).cumsum()])
@@ -153,13 +157,11 @@ def _explain_lines(ax: Axes, squares: list[bool], sources: set[str]) -> None:
     ax.legend(handles=handles, loc="upper center", bbox_to_anchor=(0.5, 0.0), ncols=2, frameon=False, fontsize=9)
 
 
-def _sizes(model: Golem) -> Matrix:
-    """Return what the widths of the arrows show, (d, d): standardized weights or, with categories, edge strengths."""
-    score, (graph, weights, _) = model_score(model), _weighted_edges(model)
-    scale, strengths = np.sqrt(score.regression.variances()), score.strengths(graph)
-    standardized = np.abs(weights * scale[graph.causes] / scale[graph.children])
+def _sizes(fit: Fit) -> Vector:
+    """Return what the widths of the arrows show: standardized weights or, with categories, edge strengths."""
     # The deviance grows with the square of a correlation.
-    return graph.matrix(np.where(np.isnan(strengths), standardized, np.sqrt(np.maximum(strengths, 0))))
+    strengths = np.sqrt(np.maximum(fit.strengths, 0))
+    return np.where(np.isnan(strengths), np.abs(standardized_weights(fit)), strengths)
 
 
 def plot_weights(model: Golem, ax: Axes | Figure | None = None, title: str | None = None) -> Axes:
@@ -169,18 +171,19 @@ def plot_weights(model: Golem, ax: Axes | Figure | None = None, title: str | Non
 
     Examples
     --------
-    >>> from golem import Golem
-    >>> from golem.simulate import simulate
-    >>> drawn = simulate(4, 300, "ER1", random_state=0)
-    >>> model = Golem().fit(drawn.data)
     >>> from matplotlib.figure import Figure
+    >>> from golem import Golem
     >>> from golem.plots import plot_weights
+    >>> from golem.simulate import simulate
+    >>> model = Golem().fit(simulate(4, 300, "ER1", random_state=0).data)
     >>> plot_weights(model, Figure()).get_title()
     '5 edges among 4 variables'
     """
     from matplotlib.colors import LinearSegmentedColormap
 
-    edges, weights, kind = _weighted_edges(model)
+    fit = fit_of(model)
+    edges, has_strengths = fit.graph, np.isfinite(fit.strengths).any()
+    weights, kind = (fit.strengths, "edge strength") if has_strengths else (edges.weights, "weight")
     order = causal_order(edges)
     place = np.argsort(order)
     ax = _axes(ax, (7, 6))
@@ -198,26 +201,15 @@ def plot_weights(model: Golem, ax: Axes | Figure | None = None, title: str | Non
         ax.set(xlim=(0, edges.d), ylim=(edges.d, 0), aspect="equal")
     ax.figure.colorbar(image, ax=ax, label=kind, shrink=0.8)
     if len(order) <= 40:
-        names = [model.moments_.variables[j] for j in order]
+        names = [fit.table.names[j] for j in order]
         ax.set_xticks(range(len(order)), names, rotation=90, fontsize=7)
         ax.set_yticks(range(len(order)), names, fontsize=7)
         for label in (*ax.get_xticklabels(), *ax.get_yticklabels()):
             label.set_parse_math(False)
     ax.set_xlabel("effect, in causal order")
     ax.set_ylabel("cause, in causal order")
-    ax.set_title(title or f"{counted(len(edges), 'edge')} among {edges.d} variables", fontsize=11)
+    ax.set_title(title or _headline(edges), fontsize=11)
     return ax
-
-
-def _weighted_edges(model: Golem) -> tuple[Edges, Vector, str]:
-    """Return the edges of a model with their weights or strengths, and what these are; a baseline has only matrices."""
-    if not hasattr(model, "graph_"):
-        edges = Edges.from_matrix(model.adjacency_)
-        return edges, model.weights_[edges.causes, edges.children], "weight"
-    strengths = model.fit_.score.strengths(model.graph_)
-    if not np.isfinite(strengths).any():
-        return model.graph_, model.graph_.weights, "weight"
-    return model.graph_, strengths, "edge strength"
 
 
 def _axes(ax: Axes | Figure | None, size: tuple[float, float]) -> Axes:
@@ -235,8 +227,8 @@ def _axes(ax: Axes | Figure | None, size: tuple[float, float]) -> Axes:
     return ax
 
 
-def _headline(adjacency: BoolMatrix) -> str:
-    return f"{counted(int(adjacency.sum()), 'edge')} among {len(adjacency)} variables"
+def _headline(edges: Edges) -> str:
+    return f"{counted(len(edges), 'edge')} among {edges.d} variables"
 
 
 def plot_path(selection: Selection, ax: Axes | Figure | None = None) -> Axes:
@@ -307,13 +299,11 @@ def plot_check(result: Consistency, ax: Axes | Figure | None = None) -> Axes:
 
     Examples
     --------
-    >>> from golem import Golem
+    >>> import golem
+    >>> from matplotlib.figure import Figure
+    >>> from golem.plots import plot_check
     >>> from golem.simulate import simulate
     >>> drawn = simulate(4, 300, "ER1", random_state=0)
-    >>> model = Golem().fit(drawn.data)
-    >>> from matplotlib.figure import Figure
-    >>> import golem
-    >>> from golem.plots import plot_check
     >>> plot_check(golem.check(drawn.sem.adjacency, drawn.data), Figure()).get_title()
     '1 implied independences, global p = 0.96'
     """
@@ -336,3 +326,25 @@ def plot_check(result: Consistency, ax: Axes | Figure | None = None) -> Axes:
     title = f"{len(observed)} implied independences, global {p_text(result.p_value)}{kind}"
     ax.set_title(title if len(observed) else "No missing edge to test", fontsize=11)
     return ax
+
+
+def save_figure(draw: Callable[[Figure], Any], path: Path) -> None:
+    """Draw into a new figure, which needs no display, and write it."""
+    from matplotlib.figure import Figure
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # fonts without some letter of a name
+        figure = Figure()
+        draw(figure)
+        with replacing(path) as temporary:
+            figure.savefig(temporary, dpi=150)
+
+
+def require_picture(path: Path) -> None:
+    """Raise a ValueError, before the work begins, unless a name is that of a figure in a known format."""
+    from matplotlib.backend_bases import FigureCanvasBase
+
+    if path.is_dir() or path.suffix[1:].lower() not in FigureCanvasBase.get_supported_filetypes():
+        raise ValueError(
+            f"A figure cannot be written to {str(path)!r}. Name a file such as 'p.png', 'p.pdf' or 'p.svg'."
+        )

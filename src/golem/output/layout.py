@@ -251,6 +251,7 @@ def _place_component(places: dict[int, tuple[float, float]], segments: list[Pair
     Sweeps go down and up over the layers. In a layer, an isotonic regression of the wished places gives the
     least-squares places that keep the order and the distances.
     """
+    from scipy.optimize import isotonic_regression
     from scipy.sparse import coo_array
 
     keys = sorted(places)
@@ -277,38 +278,13 @@ def _place_component(places: dict[int, tuple[float, float]], segments: list[Pair
     for sweep in range(SWEEPS):
         for row, offset, pull, total in layers[:: 1 if sweep % 2 == 0 else -1]:
             wish = pull @ x / total
-            x[row] = isotonic_regression(wish - offset, stiffness[row]) + offset
+            x[row] = isotonic_regression(wish - offset, weights=stiffness[row]).x + offset
     x -= (x - wide / 2).min()
     extent = np.array([(x + wide / 2).max(), layer.max() + 1.0])
     # In sorted order the real nodes come before the dummy nodes.
     nodes = np.array([key for key in keys if key < len(room)])
     points = np.column_stack([x, layer.astype(float)])
     return _Component(nodes, points[: len(nodes)], _bends(index, segments, points, len(room)), extent)
-
-
-def isotonic_regression(y: Points, weights: Points) -> Points:
-    """Return the nondecreasing numbers that are closest to y in weighted least squares, by pooling adjacent violators.
-
-    `scipy.optimize` has this as well but takes longer to import than the layout of a small graph.
-
-    Examples
-    --------
-    >>> isotonic_regression(np.array([1.0, 3.0, 2.0, 4.0]), np.ones(4))
-    array([1. , 2.5, 2.5, 4. ])
-    """
-    means: list[float] = []
-    sums: list[float] = []
-    counts: list[int] = []
-    for mean, weight in zip(y.tolist(), weights.tolist(), strict=True):
-        count = 1
-        while means and means[-1] >= mean:
-            before = sums.pop()
-            mean = (means.pop() * before + mean * weight) / (before + weight)
-            weight, count = weight + before, count + counts.pop()
-        means.append(mean)
-        sums.append(weight)
-        counts.append(count)
-    return np.repeat(means, counts)
 
 
 def _bends(index: dict[int, int], segments: list[Pair], points: Points, d: int) -> dict[Pair, Points]:

@@ -11,7 +11,9 @@ import io
 from typing import TYPE_CHECKING
 
 from golem.assessment.diagnostics import Diagnosis, diagnose
-from golem.output.document import DIRECTIONS, Edge, Supplement, list_edges
+from golem.graphs.named_graph import EdgeRow
+from golem.output.document import Supplement
+from golem.output.edge_list import DIRECTIONS, list_edges
 from golem.output.figures import LARGEST_DRAWN_GRAPH, MOST_DRAWN_EDGES, plot_model
 from golem.runtime.html_text import MOST_ROWS, Cell, html_table, leveled_list, paragraph
 from golem.runtime.messages import counted
@@ -54,7 +56,7 @@ def _picture(model: Golem, edges: int) -> str:
     return f'<img alt="The learned graph" style="max-width:100%;background:white;border-radius:4px" src="{source}" />'
 
 
-def _edge_table(edges: list[Edge]) -> str:
+def _edge_table(edges: list[EdgeRow]) -> str:
     """Return the strongest edges as a table."""
     has_bootstrap = any(edge.adjacency_frequency is not None for edge in edges)
     categories = any(edge.edge_strength is not None for edge in edges)

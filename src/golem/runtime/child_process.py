@@ -1,15 +1,18 @@
 """Child processes: a time limit kills the child, and a crash of the child does not affect the parent.
 
 The child is a new interpreter (`python -m MODULE`), so that scripts, notebooks and interactive sessions can start one
-without `if __name__ == "__main__"`. Its module calls `serve`. Requests and answers are JSON values, one per line. A
-child serves many requests, because its imports take longer than most requests. After a time limit or a crash, the next
-request starts a new child.
+without `if __name__ == "__main__"`. Its module calls `serve`. Requests and answers are objects, pickled through a
+pipe that only the two hold. A child serves many requests, because its imports take longer than most requests. After
+a time limit or a crash, the next request starts a new child.
+
+Pools of processes (pebble, loky) are not enough here: at a time limit they leave the processes that a method has
+started, and a worker outlives a parent that is killed.
 """
 
 from __future__ import annotations
 
 import contextlib
-import json
+import importlib
 import math
 import os
 import queue
@@ -20,16 +23,15 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from multiprocessing import Pipe
+from multiprocessing.connection import Connection
 from pathlib import Path
-from typing import IO, Any, NoReturn
+from typing import IO, Any, NamedTuple, NoReturn
 
 # Seconds between two checks of the clock and the process; answers are noticed at once.
 _CHECK_SECONDS = 0.1
-# Distinguishes messages of the child from what libraries print during import; JSON escapes this character.
-_MARK = "\x1e"
-# Messages that are not JSON: the clock starts; the child has ended.
-_STARTED, _GONE = "started", "gone"
+# The message of a child whose clock starts. Answers are tuples of one.
+_STARTED = "started"
 
 
 class TimeLimitError(Exception):
@@ -44,38 +46,17 @@ class CrashError(Exception):
         self.seconds = seconds
 
 
-@dataclass(frozen=True, eq=False)
-class _Child:
-    """A running process, the log of what it prints, and its messages."""
+class _Child(NamedTuple):
+    """A running process, the pipe to it, and the log of what it prints."""
 
     process: subprocess.Popen[bytes]
+    pipe: Connection[Any, Any]
     log: IO[bytes]
-    messages: queue.SimpleQueue[str] = field(default_factory=queue.SimpleQueue)
-
-    def say(self, request: Any) -> None:
-        """Send a request; if the child has ended, waiting for the answer shows it."""
-        assert self.process.stdin is not None  # a pipe was asked for
-        with contextlib.suppress(BrokenPipeError):
-            self.process.stdin.write(json.dumps(request).encode() + b"\n")
-            self.process.stdin.flush()
-
-    def listen(self) -> None:
-        """Put the messages of the child into the queue, and finally that it has ended."""
-        assert self.process.stdout is not None  # a pipe was asked for
-        with self.process.stdout as pipe:
-            for line in pipe:
-                _, mark, message = line.decode(errors="replace").rstrip("\n").rpartition(_MARK)
-                if mark:
-                    self.messages.put(message)
-        self.messages.put(_GONE)
 
     def kill(self) -> None:
         """Kill the process and the processes that it started."""
-        if hasattr(os, "killpg"):
-            with contextlib.suppress(ProcessLookupError):
-                os.killpg(self.process.pid, signal.SIGKILL)
-        else:
-            self.process.kill()
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self.process.pid, signal.SIGKILL)
 
     def ending(self) -> str:
         """Return how the process ended, with the last line that it printed."""
@@ -85,15 +66,6 @@ class _Child:
         lines = self.log.read().decode(errors="replace").strip().splitlines()
         return f"its process ended with {cause}" + (f": {lines[-1]}" if lines else "")
 
-    def close(self) -> None:
-        """Kill the process and close its pipes."""
-        self.kill()
-        self.process.wait()
-        for pipe in (self.process.stdin, self.log):
-            if pipe is not None:
-                with contextlib.suppress(BrokenPipeError):
-                    pipe.close()
-
 
 class ChildProcess:
     """A child process that starts with the first request.
@@ -101,7 +73,7 @@ class ChildProcess:
     Parameters
     ----------
     module : str
-        The module that the child runs; it calls `serve`.
+        The module that the child runs, which calls `serve`; or "module:function", the function that answers requests.
     *arguments : str
         Command line arguments.
     environment : mapping of str to str, optional
@@ -109,14 +81,14 @@ class ChildProcess:
     """
 
     def __init__(self, module: str, *arguments: str, environment: Mapping[str, str] | None = None) -> None:
-        self._command = (module, *arguments)
+        self._command = (__name__, module, *arguments) if ":" in module else (module, *arguments)
         self._environment = dict(environment or {})
         self._child: _Child | None = None
         self._starting = threading.Lock()
         self._closed = False
 
     def ask(self, request: Any, time_limit: float | None = None, tick: Callable[[float], None] | None = None) -> Any:
-        """Return the answer to a request, a JSON value.
+        """Return the answer to a request.
 
         `time_limit` is in seconds from when the child starts the clock; `tick` is called with these seconds a few times
         per second. Any exception, also from Ctrl-C or `tick`, stops the child.
@@ -132,7 +104,8 @@ class ChildProcess:
         """
         child = self._running()
         try:
-            child.say(request)
+            with contextlib.suppress(BrokenPipeError):  # waiting for the answer shows that the child has ended
+                child.pipe.send(request)
             return self._answer(child, time_limit, tick)
         except BaseException:
             self._stop()
@@ -152,22 +125,21 @@ class ChildProcess:
             left = math.inf if began is None or time_limit is None else time_limit - seconds
             if tick is not None:
                 tick(seconds)
-            try:
-                message = child.messages.get(timeout=max(0.0, min(left, _CHECK_SECONDS)))
-            except queue.Empty:
+            if not child.pipe.poll(max(0.0, min(left, _CHECK_SECONDS))):
                 if left <= 0:
-                    raise TimeLimitError(f"stopped after {time_limit:g} s") from None
+                    raise TimeLimitError(f"stopped after {time_limit:g} s")
                 if child.process.poll() is not None:
                     child.kill()  # processes that it started may keep the pipe open
                 continue
-            if message == _STARTED:
-                began = time.monotonic()
-            elif message != _GONE:
-                return json.loads(message)
-            elif self._closed:
-                raise RuntimeError("The child process was closed.")
-            else:
-                raise CrashError(child.ending(), seconds)
+            try:
+                message = child.pipe.recv()
+            except (EOFError, ConnectionResetError):
+                if self._closed:
+                    raise RuntimeError("The child process was closed.") from None
+                raise CrashError(child.ending(), seconds) from None
+            if message != _STARTED:
+                return message[0]
+            began = time.monotonic()
 
     def _running(self) -> _Child:
         """Return the running child; start one if there is none."""
@@ -183,24 +155,26 @@ class ChildProcess:
         """Start a child."""
         paths = [str(Path(__file__).parents[2]), *filter(None, [os.environ.get("PYTHONPATH")])]
         log = tempfile.TemporaryFile()  # noqa: SIM115  open as long as the process runs
-        process = subprocess.Popen(
-            # -P: files in the working directory must not shadow modules.
-            [sys.executable, "-P", "-m", *self._command],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=log,
-            env=os.environ | self._environment | {"PYTHONPATH": os.pathsep.join(paths)},
-            start_new_session=True,  # Ctrl-C reaches only the parent
-        )
-        child = _Child(process, log)
-        threading.Thread(target=child.listen, daemon=True).start()
-        return child
+        ours, theirs = Pipe()
+        with theirs:
+            process = subprocess.Popen(
+                # -P: files in the working directory must not shadow modules.
+                [sys.executable, "-P", "-m", *self._command],
+                stdin=theirs.fileno(),
+                stdout=log,
+                stderr=log,
+                env=os.environ | self._environment | {"PYTHONPATH": os.pathsep.join(paths)},
+                start_new_session=True,  # Ctrl-C reaches only the parent
+            )
+        return _Child(process, ours, log)
 
     def _stop(self) -> None:
         """End the child, if there is one."""
         child, self._child = self._child, None
         if child is not None:
-            child.close()
+            child.kill()
+            child.process.wait()
+            child.log.close()
 
 
 def serve(answer: Callable[[Any, Callable[[], None]], Any]) -> NoReturn:
@@ -209,26 +183,29 @@ def serve(answer: Callable[[Any, Callable[[], None]], Any]) -> NoReturn:
     `answer` is called with each request and a function that starts the clock, and returns the answer. Work before the
     clock starts, such as imports, does not count towards the time limit. An exception ends the child.
     """
-    # Output of libraries must not mix with the answers.
-    answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
-    os.dup2(2, 1)
+    pipe = Connection(os.dup(0))
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(nothing, 0)  # libraries must not read requests
+    os.ftruncate(1, 0)  # what imports print does not explain a later crash
+    os.lseek(1, 0, os.SEEK_SET)
     # A cluster may signal all processes of a job; only the parent decides when this one ends.
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda number, frame: None)
-    requests: queue.SimpleQueue[str] = queue.SimpleQueue()
-    threading.Thread(target=_listen, args=(requests,), daemon=True).start()
-
-    def say(message: str) -> None:
-        answers.write(f"{_MARK}{message}\n")
-        answers.flush()
-
+    requests: queue.SimpleQueue[Any] = queue.SimpleQueue()
+    threading.Thread(target=_listen, args=(pipe, requests), daemon=True).start()
     while True:
-        found = answer(json.loads(requests.get()), lambda: say(_STARTED))
-        say(json.dumps(found, allow_nan=False))
+        pipe.send((answer(requests.get(), lambda: pipe.send(_STARTED)),))
 
 
-def _listen(requests: queue.SimpleQueue[str]) -> None:
+def _listen(pipe: Connection[Any, Any], requests: queue.SimpleQueue[Any]) -> None:
     """Put the requests of the parent into the queue; exit when the parent ends."""
-    for line in sys.stdin:
-        requests.put(line)
-    os._exit(1)
+    try:
+        while True:
+            requests.put(pipe.recv())
+    except BaseException:  # noqa: BLE001  whatever happens, a child without requests must not stay
+        os._exit(1)
+
+
+if __name__ == "__main__":
+    module, _, function = sys.argv.pop(1).partition(":")
+    serve(getattr(importlib.import_module(module), function))

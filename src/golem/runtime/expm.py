@@ -8,8 +8,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from golem.runtime.arrays import identity_like, namespace
-from golem.runtime.in_place import add_product, add_scaled, add_to_diagonal, plus_scaled, product
+from golem.runtime.arrays import (
+    add_product,
+    add_scaled,
+    add_to_diagonal,
+    identity_like,
+    namespace,
+    plus_scaled,
+    product,
+)
 from golem.runtime.types import Array
 
 

@@ -1,15 +1,23 @@
-"""Linear algebra that differs between libraries: determinants, inverses, orthonormal bases, products X'X."""
+"""Linear algebra that differs between libraries: determinants, inverses, orthonormal bases, products X'X.
+
+The two matrix functions of a score, `invert` and `exponentiate`, are exact to rounding unless a solver evaluates the
+score inside `using(...)`, with functions that are faster for matrices that change in small steps.
+"""
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import math
+from collections.abc import Iterator
+from contextvars import ContextVar
 from typing import Any
 
 import numpy as np
 
 from golem.runtime.arrays import is_tensor, namespace, transpose
 from golem.runtime.devices import imported_torch
+from golem.runtime.expm import expm_nonnegative
 from golem.runtime.types import Array, Matrix
 
 # OpenBLAS 0.3.31 crashes if several threads compute X'X with more than 19 000 columns.
@@ -116,3 +124,39 @@ def _lapack(dtype: str, d: int) -> tuple[Any, Any, int]:
 
     factorize, invert, query = get_lapack_funcs(("getrf", "getri", "getri_lwork"), dtype=dtype)
     return factorize, invert, int(query(d)[0].real)
+
+
+class MatrixFunctions:
+    """The exact functions: LU, and a Taylor polynomial chosen for the given matrix."""
+
+    def invert(self, M: Array) -> tuple[Array, Array]:
+        """Return log|det M| and M^-T for a stack of square matrices."""
+        return logabsdet_and_inverse_transpose(M)
+
+    def exponentiate(self, A: Array) -> Array:
+        """Return exp(A) for a stack of nonnegative matrices."""
+        return expm_nonnegative(A)
+
+
+EXACT = MatrixFunctions()
+_current: ContextVar[MatrixFunctions] = ContextVar("matrix_functions", default=EXACT)
+
+
+@contextlib.contextmanager
+def using(functions: MatrixFunctions) -> Iterator[None]:
+    """Evaluate scores with other functions inside the block, only in this thread."""
+    before = _current.set(functions)
+    try:
+        yield
+    finally:
+        _current.reset(before)
+
+
+def invert(M: Array) -> tuple[Array, Array]:
+    """Return log|det M| and M^-T, the gradient of the former, for a stack of square matrices."""
+    return _current.get().invert(M)
+
+
+def exponentiate(A: Array) -> Array:
+    """Return exp(A) for a stack of nonnegative matrices."""
+    return _current.get().exponentiate(A)

@@ -11,12 +11,14 @@ import inspect
 import string
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, ParamSpec, Self, SupportsIndex, TypeVar
+from typing import Any, Literal, ParamSpec, Self, SupportsIndex, TypeVar
 
 from golem.runtime.dialects import PANDAS, Dialect, dialect_of
 
 Arguments = ParamSpec("Arguments")
 Result = TypeVar("Result")
+# What is wrong: a setting, missing values, or a column that cannot be used.
+Kind = Literal["setting", "missing", "empty", "constant", "copy", "combination", "text", "date", "category"]
 
 
 class Remedy:
@@ -200,7 +202,7 @@ def _literal(value: str) -> Any:
 class Problem:
     """Something wrong with columns of a table: of which kind, what it is, and advice about it."""
 
-    kind: str
+    kind: Kind
     columns: tuple[str, ...] = ()
     sentence: str = ""
     advice: str = ""

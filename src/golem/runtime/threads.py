@@ -1,17 +1,17 @@
-"""Threads: parallel work that Ctrl-C can interrupt, and thread counts of BLAS and child processes."""
+"""Parallel work: loops by joblib, and thread counts of BLAS and child processes."""
 
 from __future__ import annotations
 
 import contextlib
 import functools
 import os
-import queue
 import threading
-from collections.abc import Callable, Generator, Iterable, Sequence
+import warnings
+from collections.abc import Callable, Generator, Iterable
 from typing import Any, TypeVar
 
-Item = TypeVar("Item")
-Result = TypeVar("Result")
+_Item = TypeVar("_Item")
+_Result = TypeVar("_Result")
 
 # Below this size a single BLAS thread is faster, because the thread pools of NumPy and SciPy compete: on two cores a
 # step of Adam at d = 100 to 400 takes twice as long with threads.
@@ -25,67 +25,6 @@ THREAD_VARIABLES = (
     "NUMBA_NUM_THREADS",
     "VECLIB_MAXIMUM_THREADS",
 )
-
-
-def interruptible_map(
-    workers: Sequence[Callable[[Item], Result]], items: Iterable[Item], leave: Callable[[], None] = lambda: None
-) -> Generator[Result]:
-    """Yield the results of all items in the order in which they are ready; each item goes to a free worker.
-
-    Ctrl-C interrupts the wait for a result, which holds no lock. concurrent.futures takes thousands of locks to wait
-    for thousands of futures, and an interrupt in between leaves them locked.
-
-    Parameters
-    ----------
-    workers : sequence of callables
-        Each is called in its own thread, with one item at a time.
-    items : iterable
-        The items, each taken when a worker is free.
-    leave : callable
-        Called when no more results are wanted, to stop running workers early.
-
-    Examples
-    --------
-    >>> sorted(interruptible_map([abs, abs], [-1, 2, -3]))
-    [1, 2, 3]
-    """
-    todo, taking, leaving = iter(items), threading.Lock(), threading.Event()
-    ended: queue.SimpleQueue[tuple[str, object]] = queue.SimpleQueue()
-
-    def work(worker: Callable[[Item], Result]) -> None:
-        try:
-            while not leaving.is_set():
-                with taking:
-                    item = next(todo, _NOTHING)
-                if item is _NOTHING:
-                    break
-                ended.put(("result", worker(item)))  # type: ignore[arg-type]
-        except BaseException as error:  # noqa: BLE001  raised again in the caller's thread
-            ended.put(("error", error))
-        finally:
-            ended.put(("gone", None))
-
-    threads = [threading.Thread(target=work, args=(worker,), daemon=True) for worker in workers]
-    for thread in threads:
-        thread.start()
-    try:
-        at_work = len(threads)
-        while at_work:
-            kind, value = ended.get()
-            if kind == "error":
-                raise value  # type: ignore[misc]
-            if kind == "gone":
-                at_work -= 1
-            else:
-                yield value  # type: ignore[misc]
-    finally:
-        leaving.set()
-        leave()
-        for thread in threads:
-            thread.join()
-
-
-_NOTHING = object()
 
 
 class _BlasLimit:
@@ -145,3 +84,52 @@ def thread_bounds(threads: int) -> dict[str, str]:
 
     bounds = {name: wanted(name) or wanted("OMP_NUM_THREADS") or threads for name in THREAD_VARIABLES}
     return {name: str(min(threads, bound)) for name, bound in bounds.items()}
+
+
+def in_parallel(
+    function: Callable[[_Item], _Result],
+    items: Iterable[_Item],
+    n_jobs: int | None = None,
+    leave: Callable[[], None] = lambda: None,
+) -> Generator[tuple[_Item, _Result]]:
+    """Yield every item with its result, in the order in which they are ready.
+
+    By default, and with one job, the items are taken one by one. More jobs are threads: the kernels release the GIL,
+    and processes would have to import and load them first. `joblib.parallel_config` overrides this: with
+    `parallel_config("dask")` the items go to a cluster. Close the generator, best by `contextlib.closing`, to
+    end the loop early, as after Ctrl-C.
+
+    Parameters
+    ----------
+    function : callable
+        Called with one item. On a cluster, it is pickled.
+    items : iterable
+        The items, each taken shortly before a job is free.
+    n_jobs : int, optional
+        Number of threads.
+    leave : callable
+        Called when no more results are wanted, to stop what is running.
+
+    Examples
+    --------
+    >>> sorted(in_parallel(abs, [-1, 2, -3], n_jobs=2))
+    [(-3, 3), (-1, 1), (2, 2)]
+    """
+    from joblib import Parallel, delayed
+
+    task = delayed(functools.partial(_with_item, function))
+    run = Parallel(n_jobs, prefer="threads", return_as="generator_unordered")
+    results = run(task(item) for item in items)
+    try:
+        for pair in results:  # noqa: UP028  `yield from` would close the results before `leave` is called
+            yield pair
+    finally:
+        leave()
+        with warnings.catch_warnings():
+            # joblib advises those who close a loop to begin fewer tasks.
+            warnings.filterwarnings("ignore", ".*tasks", UserWarning)
+            results.close()
+
+
+def _with_item(function: Callable[[_Item], _Result], item: _Item) -> tuple[_Item, _Result]:
+    return item, function(item)

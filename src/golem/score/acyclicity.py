@@ -12,8 +12,7 @@ from typing import Protocol, runtime_checkable
 import array_api_compat
 
 from golem.runtime.arrays import namespace, transpose
-from golem.runtime.linear_algebra import logabsdet_and_inverse_transpose
-from golem.runtime.matrix_functions import exponentiate
+from golem.runtime.linear_algebra import exponentiate, logabsdet_and_inverse_transpose
 from golem.runtime.types import Array
 
 
@@ -116,3 +115,7 @@ class LogDet(Acyclicity):
         inside = (xp.min(inverse_transpose, axis=(-2, -1)) >= -slack) & (logabsdet > -xp.inf)
         h = d * math.log(self.s) - logabsdet
         return xp.where(inside, h, xp.inf), xp.where(inside[..., None, None], inverse_transpose, xp.nan)
+
+
+# The terms that have a name.
+ACYCLICITIES: dict[str, Acyclicity] = {"expm": Expm(), "polynomial": Polynomial(), "logdet": LogDet()}

@@ -11,9 +11,8 @@ import math
 from dataclasses import dataclass
 from typing import Protocol
 
-from golem.runtime.arrays import namespace
-from golem.runtime.in_place import identity_minus, inner_product, minus_scaled
-from golem.runtime.matrix_functions import invert
+from golem.runtime.arrays import identity_minus, inner_product, minus_scaled, namespace
+from golem.runtime.linear_algebra import invert
 from golem.runtime.types import Array
 
 

@@ -9,8 +9,7 @@ import numpy as np
 from array_api_compat import device
 from numpy.typing import NDArray
 
-from golem.runtime.arrays import namespace
-from golem.runtime.in_place import absorb, add_entrywise, clear_diagonal
+from golem.runtime.arrays import absorb, add_entrywise, clear_diagonal, namespace
 from golem.runtime.types import Array, BoolMatrix, Matrix, Vector
 from golem.score.acyclicity import Acyclicity, Expm
 from golem.score.likelihood import Likelihood
@@ -115,7 +114,7 @@ class Objective:
         """Return the weighted terms of S(B), their sum, and the unweighted ||B||_1 and h(B)."""
         with np.errstate(all="ignore"):
             likelihood, _ = self.likelihood.value_and_grad(B, self.S)
-            size, _ = self.sparsity.value_and_grad(B)
+            size, _ = L1().value_and_grad(B)
             penalized, _ = self.sparsity.value_and_grad(B * self._penalized)
             h, _ = self.acyclicity.value_and_grad(B)
             sparsity = self.lambda_sparsity * penalized
@@ -134,8 +133,13 @@ class Objective:
         """Return the largest entry of `|B - prox(B - gradient)|`, which is zero exactly at stationary points of S.
 
         This includes the l1 term. The subgradient itself does not vanish at a sparse solution, as sign(B) jumps there.
+        With another penalty than l1, return the largest entry of the gradient.
         """
         xp = namespace(B)
+        if not isinstance(self.sparsity, L1):
+            grad = xp.asarray(smooth_grad, copy=True)
+            self.add_sparsity(B, grad)
+            return xp.max(xp.abs(grad) * self.free, axis=(-2, -1))
         moved = B - smooth_grad
         shrunk = xp.sign(moved) * xp.clip(xp.abs(moved) - self.l1_weights, min=0.0)
         return xp.max(xp.abs(B - shrunk) * self.free, axis=(-2, -1))

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import Literal, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
-from golem.runtime.in_place import sign, total_size
+from golem.runtime.arrays import sign, total_size
 from golem.runtime.types import Array
 
 Criterion = Literal["mbic", "ebic", "bic"]
-CRITERIA: tuple[Criterion, ...] = ("mbic", "ebic", "bic")
 # Expected number of false edges among independent categories.
 _FALSE_EDGES = 0.05
 
 
+@runtime_checkable
 class Sparsity(Protocol):
     """A separable penalty on the entries of B, with a finite subgradient everywhere.
 
@@ -93,14 +94,7 @@ class L0:
         k = np.arange(d, dtype=float)
         if not isinstance(self.criterion, str):
             return np.asarray(2 * n * self.criterion * k)
-        penalty = k * np.log(n)
-        if self.criterion == "mbic":
-            penalty += 2 * self.gamma * k * np.log(d)
-        elif self.criterion == "ebic":
-            from scipy.special import gammaln
-
-            penalty += 2 * self.gamma * (gammaln(d) - gammaln(k + 1) - gammaln(d - k))
-        return np.asarray(penalty)
+        return np.asarray(k * np.log(n) + self.gamma * CRITERIA[self.criterion](k, d))
 
     def graph_penalty(self, parents: NDArray[np.intp], n: int) -> float:
         """Return the penalty of a whole graph, given the number of parents of each node, to compare unlike graphs.
@@ -117,6 +111,23 @@ class L0:
         edges, pairs = int(parents.sum()), d * (d - 1) / 2
         choice = gammaln(pairs + 1) - gammaln(edges + 1) - gammaln(pairs - edges + 1)
         return float(edges * np.log(n) + 2 * self.gamma * choice)
+
+
+def _ebic(k: NDArray[np.float64], d: int) -> NDArray[np.float64]:
+    """Return twice the logarithm of the number of sets of k among d - 1 nodes."""
+    from scipy.special import gammaln
+
+    return np.asarray(2 * (gammaln(d) - gammaln(k + 1) - gammaln(d - k)))
+
+
+# What each criterion adds to k log n for the choice of k parents among d nodes; a new one is one more function here.
+CRITERIA: dict[str, Callable[[NDArray[np.float64], int], NDArray[np.float64]]] = {
+    "mbic": lambda k, d: 2 * k * np.log(d),
+    "ebic": _ebic,
+    "bic": lambda k, d: np.zeros_like(k),
+}
+# The penalties of gradient solvers that have a name.
+SPARSITIES: dict[str, Sparsity] = {"l1": L1()}
 
 
 def choice_of_categories(parameters: NDArray[np.float64], n: int, d: int) -> NDArray[np.float64]:

@@ -14,11 +14,11 @@ from typing import NamedTuple
 import numpy as np
 
 from golem.data.moments import Moments
+from golem.data.patterns import Patterns
 from golem.data.table import Intercepts, Table
 from golem.graphs.edges import Edges
-from golem.runtime.types import Indices, Vector
-from golem.score.block_regression import BlockRegression, regress_block
-from golem.score.incomplete import edge_rows
+from golem.runtime.types import Indices, Matrix, Vector
+from golem.score.incomplete import edge_rows, family_rows
 from golem.score.regression import Regressions, regress_edges, standard_errors
 
 
@@ -152,8 +152,13 @@ class TableRegression:
                         found.append(LevelCoefficient(source.name, levels[0], target.name, levels[1], *value))
         return found
 
-    def means_given_zero(self, edges: Edges) -> Vector:
-        """Return the intercepts of numbers, with categories at their reference levels; NaN for categories."""
+    def intercepts_of(self, edges: Edges, weights: Vector) -> Vector:
+        """Return the intercepts of numbers, given the weights; NaN for categories.
+
+        In a table with categories the weights are those of least squares, and categories are at their reference levels.
+        """
+        if self._has_only_numbers:
+            return self.table.intercepts(edges.matrix(weights))
         found = np.full(edges.d, np.nan)
         for group in self._groups(edges):
             for j in np.intersect1d(group.nodes, self._numbers).tolist():
@@ -226,3 +231,58 @@ class TableRegression:
             if not variable.is_category:
                 yield k, begin
             begin += variable.columns
+
+
+# Eigenvalues of the correlations of the parents below this are zero: columns that others determine.
+_LEAST_EIGENVALUE = 1e-9
+
+
+class BlockRegression(NamedTuple):
+    """The regression of k columns on q others.
+
+    `coefficients` and `standard_errors` have shape (q, k), the covariance of the `residual` (k, k). Where the q columns
+    determine each other, the coefficients have the smallest norm, and the standard errors are NaN. The same holds for a
+    column that does not vary.
+    """
+
+    coefficients: Matrix
+    standard_errors: Matrix
+    residual: Matrix
+
+
+def regress_block(
+    S: Matrix, n: int, columns: Indices, parents: Indices, patterns: Patterns | None = None
+) -> BlockRegression:
+    """Regress some columns of a covariance S of n rows on others; `patterns` are those of rows with missing values.
+
+    Examples
+    --------
+    >>> S = np.array([[1.0, 2.0], [2.0, 5.0]])
+    >>> regress_block(S, 100, np.array([1]), np.array([0])).coefficients
+    array([[2.]])
+    """
+    target, cross = S[np.ix_(columns, columns)], S[np.ix_(parents, columns)]
+    if not len(parents):
+        return BlockRegression(cross, cross.copy(), target)
+    varies = np.diagonal(S)[parents] > 0
+    if not varies.all():  # levels that do not occur in these rows
+        some = regress_block(S, n, columns, parents[varies], patterns)
+        coefficients, errors = np.zeros(cross.shape), np.full(cross.shape, np.nan)
+        coefficients[varies], errors[varies] = some.coefficients, some.standard_errors
+        return BlockRegression(coefficients, errors, some.residual)
+    scale = np.sqrt(np.diagonal(S)[parents])
+    values, vectors = np.linalg.eigh(S[np.ix_(parents, parents)] / np.outer(scale, scale))
+    kept = values > _LEAST_EIGENVALUE * values[-1]
+    vectors, values = vectors[:, kept], values[kept]
+    inverse = (vectors / values) @ vectors.T / np.outer(scale, scale)
+    coefficients = inverse @ cross
+    residual = target - cross.T @ coefficients
+    if not kept.all():
+        return BlockRegression(coefficients, np.full_like(coefficients, np.nan), residual)
+    rows = np.full(coefficients.shape, float(n))
+    if patterns is not None:
+        families = [np.append(j, parents) for j in columns]
+        rows = np.column_stack([family_rows(S[np.ix_(own, own)], patterns.selected(own)).weights for own in families])
+    freedom = np.where(rows - 1 - len(parents) >= 1, rows - 1 - len(parents), np.nan)
+    spread = np.maximum(np.diagonal(residual), 0)
+    return BlockRegression(coefficients, np.sqrt(np.outer(np.diagonal(inverse), spread) / freedom), residual)

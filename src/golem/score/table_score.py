@@ -155,9 +155,18 @@ class NodeScore(ABC):
         """All coded rows, if the score counts them; None if it needs only moments."""
         return None
 
+    @property
+    def noise_model(self) -> Likelihood | None:
+        """The noise model of all variables; None if some of them are categories, which have no noise."""
+        return self.likelihood if self.table.coding.is_numeric else None
+
     def why_free(self) -> str:
         """Return why every variable has its own noise variance, if that is not the choice of the user or the data."""
         return ""
+
+    def prior_settings(self) -> dict[str, float]:
+        """Return the settings of the prior on the parameters of the nodes, by name, if there is one."""
+        return {}
 
     def chosen(self, choice: NoiseChoice | None) -> NodeScore:
         """Return the score with the noise model that was chosen from the data, if it was open."""
@@ -165,7 +174,7 @@ class NodeScore(ABC):
 
     def without_rows(self) -> NodeScore:
         """Return the same score of a table without its rows."""
-        return self.with_table(self.table.with_moments(part.moments for part in self.table.parts))
+        return self.with_table(self.table.without_rows())
 
     def with_table(self, table: Table) -> NodeScore:
         """Return the same score of the same moments, which may have other names, or rows."""
@@ -345,6 +354,10 @@ class CountScore(_SumScore):
         """All coded rows."""
         return self.codes
 
+    def prior_settings(self) -> dict[str, float]:
+        """Return the settings of the Dirichlet prior of BDeu."""
+        return {"equivalent_sample_size": Counts.equivalent_sample_size} if self.prior == "bdeu" else {}
+
     def deviance(self) -> CountScore:
         """Return the score without its penalty."""
         return replace(self, sparsity=L0(0.0), is_deviance=True)
@@ -405,6 +418,11 @@ def table_blocks(
 
 def score_of(table: Table, settings: ScoreSettings) -> NodeScore:
     """Return the score of a table; raise a ValueError if the settings do not suit it."""
+    return SCORES[settings.function](table, settings)
+
+
+def _by_columns(table: Table, settings: ScoreSettings) -> NodeScore:
+    """Return the score that suits the types of the columns."""
     name = settings.name_for(table)
     shared: dict[str, Any] = {"table": table, "sparsity": settings.sparsity, "intercepts": settings.intercepts}
     shared |= {"intervention": settings.intervention}
@@ -428,3 +446,9 @@ def _all_codes(table: Table) -> Codes:
             "which needs only moments."
         )
     return table.coding.codes(complete)
+
+
+# The scores that have a name, and how they are made; a new one is one more function here.
+SCORES: dict[str, Callable[[Table, ScoreSettings], NodeScore]] = dict.fromkeys(
+    ("auto", "gaussian", "mixed", "bdeu", "discrete-bic"), _by_columns
+)

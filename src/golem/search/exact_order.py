@@ -1,8 +1,7 @@
 """The exact minimum over all DAGs on a few nodes, by dynamic programming over sets of nodes.
 
-With free noise variances, node j with parents P costs n log r_j(P) + penalty[|P|]. Its residual variance is a ratio of
-determinants, r_j(P) = det S[P + j] / det S[P], so the determinants of all 2^d sets give every cost. Recursion yields
-the lowest cost of parents within every set, and then the best last node of every set (Silander and Myllymäki 2006).
+A score gives the cost of every node with every set of parents. Recursion yields the lowest cost of parents within every
+set, and then the best last node of every set (Silander and Myllymäki 2006).
 """
 
 from __future__ import annotations
@@ -11,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from golem.runtime.types import BoolMatrix, Matrix, Vector
+from golem.score.gaussian_columns import GaussianColumns
 from golem.score.solution import TIE
 
 LARGEST_EXACT = 12
@@ -35,10 +35,6 @@ class Subsets:
             where = sets[self.sizes == size]
             nodes = np.nonzero(self.members[where])[1].reshape(len(where), size)
             self.levels.append((where, nodes, where[:, None] ^ self.bits[nodes]))
-
-    def differences(self, values: Vector) -> Matrix:
-        """Return values[P + j] - values[P] of a function of sets, in row P and column j. Do not use it for j in P."""
-        return np.asarray(values[np.arange(len(values))[:, None] | self.bits] - values[:, None])
 
     def forbid(self, cost: Matrix, allowed: BoolMatrix | None, required: BoolMatrix | None) -> None:
         """Set costs to infinity where a node would be its own parent or the masks do not allow the parents."""
@@ -87,27 +83,24 @@ class Subsets:
 
 
 class ExactOrders:
-    """Log residual variances of all nodes given all sets of nodes, from a covariance R and a number of rows n.
+    """Log residual variances of all nodes given all sets of nodes.
 
     Problems that differ only in the prior on the noise variances are solved together.
     """
 
-    def __init__(self, R: Matrix, n: int) -> None:
-        self.n, self.subsets = n, Subsets(len(R))
-        logdet = _logdets(R, self.subsets.members, self.subsets.sizes)
-        # log r_j(P) = logdet(P + j) - logdet(P), in row P and column j.
-        self.log_r = self.subsets.differences(logdet)
+    def __init__(self, score: GaussianColumns) -> None:
+        self.n, self.penalty, self.subsets = score.n, score.penalty, Subsets(score.d)
+        self.log_r = score.log_residuals(self.subsets.members)
 
     def minima(
         self,
-        penalties: Vector,
         allowed: BoolMatrix | None = None,
         required: BoolMatrix | None = None,
         most_parents: int | None = None,
         centres: Matrix | None = None,
         spreads: Vector | None = None,
     ) -> tuple[BoolMatrix, Vector]:
-        """Return DAGs that minimize sum_j n log r_j + penalties[k_j] among those the masks allow, and the minima.
+        """Return DAGs that minimize sum_j n log r_j + penalty[k_j] among those the masks allow, and the minima.
 
         Each row of `centres` (m, d) with an entry of `spreads` (m,) is a prior on the noise variances: it adds
         (log r_j - centre_j)^2 / spread per node, with r_j in the units of R. There is one DAG per prior; the shapes are
@@ -116,12 +109,12 @@ class ExactOrders:
         Examples
         --------
         >>> R = np.array([[1.0, 0.0, 0.6], [0.0, 1.0, 0.6], [0.6, 0.6, 1.0]])  # a collider
-        >>> ExactOrders(R, 1000).minima(np.arange(3) * 7.0)[0][0].astype(int)
+        >>> ExactOrders(GaussianColumns(R, 1000, np.arange(3) * 7.0)).minima()[0][0].astype(int)
         array([[0, 0, 1],
                [0, 0, 1],
                [0, 0, 0]])
         """
-        free = self._costs(penalties, allowed, required, most_parents)
+        free = self._costs(allowed, required, most_parents)
         if centres is None or spreads is None:
             return self.subsets.best_dags(free[:, :, None], TIE * self.n)
         parts = []
@@ -136,25 +129,12 @@ class ExactOrders:
         graphs, scores = zip(*parts, strict=True)
         return np.concatenate(graphs), np.concatenate(scores)
 
-    def _costs(
-        self, penalties: Vector, allowed: BoolMatrix | None, required: BoolMatrix | None, most_parents: int | None
-    ) -> Matrix:
+    def _costs(self, allowed: BoolMatrix | None, required: BoolMatrix | None, most_parents: int | None) -> Matrix:
         """Return the cost of every node (columns) with every set of parents (rows), infinite where not allowed."""
         sizes, d = self.subsets.sizes, self.log_r.shape[1]
-        cost: Matrix = self.n * self.log_r + penalties[np.minimum(sizes, d - 1)][:, None]
+        cost: Matrix = self.n * self.log_r + self.penalty[np.minimum(sizes, d - 1)][:, None]
         self.subsets.forbid(cost, allowed, required)
         if most_parents is not None and most_parents < d - 1:
             needed = np.zeros(d, dtype=int) if required is None else required.sum(axis=0)
             cost[sizes[:, None] > np.maximum(most_parents, needed)] = np.inf
         return cost
-
-
-def _logdets(R: Matrix, members: BoolMatrix, sizes: NDArray[np.intp]) -> Vector:
-    """Return log det R[P, P] for every set P, with a finite lower bound for singular blocks."""
-    logdet = np.zeros(len(members))
-    for size in range(1, len(R) + 1):
-        where = np.nonzero(sizes == size)[0]
-        nodes = np.nonzero(members[where])[1].reshape(len(where), size)
-        blocks = R[nodes[:, :, None], nodes[:, None, :]]
-        logdet[where] = np.maximum(np.linalg.slogdet(blocks)[1], -700.0)
-    return logdet

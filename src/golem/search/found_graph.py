@@ -1,4 +1,4 @@
-"""The result of every search over orders."""
+"""The results of searches over orders."""
 
 from __future__ import annotations
 
@@ -9,17 +9,39 @@ import numpy as np
 from numpy.typing import NDArray
 
 from golem.graphs.dag import topological_order
-from golem.runtime.types import BoolMatrix, Matrix
+from golem.graphs.edges import Edges
+from golem.runtime.types import BoolMatrix, Matrix, Vector
 from golem.score.regression import Regressions, regressions
 from golem.score.solution import Status, TracePoint
 
 
 @dataclass(frozen=True, eq=False)
 class FoundGraph:
-    """The best graph of a search over orders of the nodes."""
+    """The best graph of a search over orders, with any score."""
 
     order: NDArray[np.intp]  # nodes, causes first
-    regressions: Regressions  # edges, weights and residual variances, in the units of the data
+    edges: Edges  # sorted by child, then cause
+    costs: Vector  # of every node with its parents, in units of the deviance
+    status: Status
+    perturbations: int = 0
+
+    @property
+    def score(self) -> float:
+        """The sum of the costs."""
+        return float(self.costs.sum())
+
+    @property
+    def graph(self) -> BoolMatrix:
+        """Adjacency matrix of shape (d, d)."""
+        return self.edges.matrix()
+
+
+@dataclass(frozen=True, eq=False)
+class FittedGraph:
+    """A graph with weights in the units of the data, and how it was found."""
+
+    order: NDArray[np.intp]  # nodes, causes first
+    regressions: Regressions  # edges, weights and residual variances
     score: float  # in units of the deviance
     status: Status
     perturbations: int = 0
@@ -36,7 +58,7 @@ class FoundGraph:
         """Weights of shape (d, d)."""
         return self.regressions.matrix
 
-    def with_graph(self, graph: BoolMatrix, S: Matrix) -> FoundGraph:
+    def with_graph(self, graph: BoolMatrix, S: Matrix) -> FittedGraph:
         """Return the result for another graph with the same score."""
         if np.array_equal(graph, self.graph):
             return self

@@ -14,6 +14,8 @@ Numba compiles a kernel into each entry that calls it. These rules keep that sho
 - A kernel with several loops that is called in several places is `outlined`: LLVM would copy it into each of them.
 - No kernel is called with a literal, as numba would compile it again for the literal's type.
 - Kernels have no array expressions, closures or optional arguments. So numba need not look for them.
+- A kernel that calls functions of an engine is written once. The type of their first argument chooses among the
+  implementations when the kernel is compiled. Numba caches this, unlike functions that are arguments or closures.
 
 Kernels, and the constants compiled into them, are in files with "kernel" in their names: a change in one of these
 files makes the cache compile all entries again. Numba by itself would only notice changes in the file of the entry.
@@ -35,12 +37,15 @@ from typing import Any, TypeVar, cast
 import numba
 from numba import njit
 from numba.core import event
+from numba.extending import overload
 
 from golem.runtime.user_warnings import warn_user
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 # The newest version of numba that `numba_compiler` is known to fit.
 _NEWEST_KNOWN = (0, 68)
+# The implementations of every declared kernel, by the type of the problem.
+_IMPLEMENTATIONS: dict[Callable[..., Any], dict[type, Callable[..., Any]]] = {}
 _IS_KNOWN = tuple(int(part) for part in numba.__version__.split(".")[:2]) <= _NEWEST_KNOWN
 
 
@@ -72,6 +77,29 @@ def allocating_entry(function: Function) -> Function:
 def allocating_kernel(function: Function) -> Function:
     """Compile a kernel that allocates arrays, or calls one that does."""
     return _compiled(function, "kernel", allocates=True)
+
+
+def engine_kernel(declared: Function) -> Function:
+    """Declare a kernel that every engine implements; the type of the first argument, a named tuple, chooses."""
+    implementations = _IMPLEMENTATIONS.setdefault(declared, {})
+
+    options: Any = _options("kernel")
+
+    @overload(declared, options, strict=False)
+    def choose(first: Any, *others: Any) -> Any:
+        return implementations.get(first.instance_class)
+
+    return declared
+
+
+def implements(declared: Callable[..., Any], problem: type) -> Callable[[Function], Function]:
+    """Make a function the implementation of an engine's kernel for one type of problem."""
+
+    def register(function: Function) -> Function:
+        _IMPLEMENTATIONS[declared][problem] = function
+        return function
+
+    return register
 
 
 @contextlib.contextmanager
@@ -113,12 +141,17 @@ def _cached(function: Function, allocates: bool) -> Function:
 
 def _compiled(function: Function, kind: str, allocates: bool = False, **documented: Any) -> Function:
     """Return the function as numba compiles it at its first call."""
-    chosen: dict[str, Any] = {"error_model": "numpy"} | documented
+    return cast(Function, njit(**_options(kind, allocates), **documented)(function))
+
+
+def _options(kind: str, allocates: bool = False) -> dict[str, Any]:
+    """Return the options of `njit` for a kind of kernel."""
+    chosen: dict[str, Any] = {"error_model": "numpy"}
     if _IS_KNOWN:
         from golem.search.numba_compiler import OPTIONS
 
         chosen |= {"no_cfunc_wrapper": True, "_nrt": allocates} | OPTIONS[kind]
-    return cast(Function, njit(**chosen)(function))
+    return chosen
 
 
 @functools.cache

@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import functools
 import time
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +24,7 @@ from golem.runtime.devices import Placement
 from golem.runtime.interrupts import losing_interrupts
 from golem.runtime.types import BoolMatrix, Indices, Vector
 from golem.score.edge_losses import unsupported_edges
+from golem.score.gaussian_columns import GaussianColumns
 from golem.score.likelihood import GaussianEV, GaussianTied, Likelihood
 from golem.score.noise_choice import NoiseChoice, NoiseScores
 from golem.score.regression import Regressions
@@ -30,19 +32,14 @@ from golem.score.solution import Callback, Progress, Solution, Status, TracePoin
 from golem.score.sparsity import L0
 from golem.search.equal.variance_order import precedence
 from golem.search.exact_order import LARGEST_EXACT
-from golem.search.found_graph import FoundGraph
-from golem.search.free.free_order import find_free_order
+from golem.search.found_graph import FittedGraph
+from golem.search.free_order import find_free_order
 from golem.search.order_problem import EFFORTS, Effort, OrderProblem
+from golem.search.search_order import COMPILING, compile_engine
 from golem.search.tied_order import choose_and_search
 
 # Searches after EM, each without more pairs of columns. More were needed only where EM itself took far longer.
 _MOST_SEARCHES = 20
-# Searches whose kernels this process has: with equal variances (True) or others (False).
-_COMPILED: set[bool] = set()
-_COMPILING = (
-    "Compiling the search. This takes up to half a minute and happens once: later programs read the compiled code from "
-    "numba's cache."
-)
 
 
 @dataclass(frozen=True)
@@ -70,6 +67,7 @@ class Order:
     'EXACT'
     """
 
+    counts_edges: ClassVar[bool] = True
     effort: Effort = "default"
     time_limit: float | None = None
     placement: Placement = field(default_factory=Placement)
@@ -150,7 +148,7 @@ class Order:
 
     def _search_supported(
         self, problem: OrderProblem, likelihood: Likelihood, sparsity: L0, start: NDArray[np.intp] | None, stage: str
-    ) -> tuple[FoundGraph, NoiseChoice | None]:
+    ) -> tuple[FittedGraph, NoiseChoice | None]:
         """Search; after EM, again without the pairs of columns whose edge too few rows support."""
         deadline = np.inf if self.time_limit is None else time.perf_counter() + self.time_limit
         found, choice = self._search(problem, likelihood, sparsity, start, stage)
@@ -167,7 +165,7 @@ class Order:
 
     def _search(
         self, problem: OrderProblem, likelihood: Likelihood, sparsity: L0, start: NDArray[np.intp] | None, stage: str
-    ) -> tuple[FoundGraph, NoiseChoice | None]:
+    ) -> tuple[FittedGraph, NoiseChoice | None]:
         """Search with the algorithm of the noise model; also return which one the data chose, if it was open."""
         if isinstance(likelihood, GaussianEV):
             from golem.search.equal.equal_variances import learn_equal_variances
@@ -185,21 +183,20 @@ def compile_search(likelihood: Likelihood, d: int, announce: bool = False) -> No
 
     This happens once per process. With `announce`, a line in the log says so if they are compiled.
     """
-    equal_variances = isinstance(likelihood, GaussianEV)
-    if equal_variances in _COMPILED or (d <= LARGEST_EXACT and not equal_variances):
-        return
+    if isinstance(likelihood, GaussianEV):
+        _compile_equal_variances(announce)
+    elif d > LARGEST_EXACT:
+        compile_engine(GaussianColumns, announce)
+
+
+@functools.cache
+def _compile_equal_variances(announce: bool) -> None:
+    """Compile the kernels of equal variances."""
     from golem.search import jit  # imports numba
+    from golem.search.equal.equal_variances import fit_equal_variances
 
-    with losing_interrupts(), jit.logged_if_compiled(_COMPILING) if announce else contextlib.nullcontext():
-        if equal_variances:
-            from golem.search.equal.equal_variances import fit_equal_variances
-
-            fit_equal_variances(np.eye(4) + 0.5, 50, np.arange(4.0))
-        else:
-            from golem.search.free.order_search import search_orders
-
-            search_orders(np.eye(4) + 0.5, 50, np.arange(4.0))
-    _COMPILED.add(equal_variances)
+    with losing_interrupts(), jit.logged_if_compiled(COMPILING) if announce else contextlib.nullcontext():
+        fit_equal_variances(np.eye(4) + 0.5, 50, np.arange(4.0))
 
 
 def as_order(init: NDArray[Any], d: int) -> NDArray[np.intp]:

@@ -24,8 +24,8 @@ from golem.score.noise_choice import NoiseChoice, NoiseScores
 from golem.score.solution import TIE, Status, TracePoint
 from golem.search.equal.variance_order import precedence, robust_variance_order
 from golem.search.exact_order import LARGEST_EXACT
-from golem.search.found_graph import FoundGraph
-from golem.search.free.free_order import Prior, find_exact, find_free_order, find_order
+from golem.search.found_graph import FittedGraph
+from golem.search.free_order import Prior, find_exact, find_free_order, find_order
 from golem.search.order_problem import Effort, OrderProblem
 
 # Two or three rounds are usually enough.
@@ -50,7 +50,7 @@ def choose_and_search(
     effort: Effort,
     time_limit: float | None,
     stage: str,
-) -> tuple[FoundGraph, NoiseChoice]:
+) -> tuple[FittedGraph, NoiseChoice]:
     """Find a graph with the noise variances that the data support; a given tau leaves no choice."""
     search = _TiedSearch(problem, scores, effort, time_limit, stage)
     search.find_free(init)
@@ -70,11 +70,11 @@ class _TiedSearch:
     ) -> None:
         self.problem, self.scores, self.effort, self.stage = problem, scores, effort, stage
         self.candidates: list[BoolMatrix] = []
-        self.found: list[FoundGraph] = []
+        self.found: list[FittedGraph] = []
         # Status of the first search that was cut short. No further search begins after it.
         self.cut: Status | None = None
         self._ends: list[BoolMatrix] = []
-        self._tied: FoundGraph | None = None  # the last search with a prior
+        self._tied: FittedGraph | None = None  # the last search with a prior
         self._began = time.perf_counter()
         self._deadline = math.inf if time_limit is None else self._began + time_limit
 
@@ -111,7 +111,7 @@ class _TiedSearch:
             self.free = again
             self.candidates.append(again.graph)
 
-    def chosen(self) -> tuple[FoundGraph, NoiseChoice]:
+    def chosen(self) -> tuple[FittedGraph, NoiseChoice]:
         """Choose between the candidates."""
         graph, choice = self.scores.choose(self.candidates, self.free.graph)
         decisive = self.free if choice.kind == "free" else self._tied or self.free
@@ -192,19 +192,19 @@ class _TiedSearch:
         """Estimate the prior from residual variances."""
         return Prior(*map(float, self.scores.likelihood.prior(variances)))
 
-    def _find(self, starts: Sequence[str | NDArray[Any]], effort: Effort, prior: Prior) -> FoundGraph:
+    def _find(self, starts: Sequence[str | NDArray[Any]], effort: Effort, prior: Prior) -> FittedGraph:
         """Search with a prior, within the time left."""
         stage, left, began = f"{self.stage} (tied variances)", self._time_left(), time.perf_counter()
         found = find_order(self.problem, starts, effort=effort, prior=prior, time_limit=left, stage=stage)
         self._tied = self._note(self._later(found, began))
         return self._tied
 
-    def _find_free(self, init: NDArray[np.intp] | None, effort: Effort, time_limit: float) -> FoundGraph:
+    def _find_free(self, init: NDArray[np.intp] | None, effort: Effort, time_limit: float) -> FittedGraph:
         """Search without a prior."""
         stage, began = f"{self.stage} (free variances)", time.perf_counter()
         return self._note(self._later(find_free_order(self.problem, init, effort, time_limit, stage), began))
 
-    def _later(self, found: FoundGraph, began: float) -> FoundGraph:
+    def _later(self, found: FittedGraph, began: float) -> FittedGraph:
         """Return a result whose trace continues the iterations and the clock of the searches before it."""
         before, offset = self._perturbations, began - self._began
         points = (TracePoint(before + p.iteration, offset + p.seconds, p.terms) for p in found.trace)
@@ -217,7 +217,7 @@ class _TiedSearch:
     def _time_left(self) -> float:
         return max(self._deadline - time.perf_counter(), 2e-3)
 
-    def _note(self, found: FoundGraph) -> FoundGraph:
+    def _note(self, found: FittedGraph) -> FittedGraph:
         """Record the result of a search, and return it."""
         self.found.append(found)
         self.scores.remember(found.regressions)

@@ -6,8 +6,8 @@ import dataclasses
 from collections.abc import Sequence
 from pathlib import Path
 
-from golem.data.table_source import Reading
-from golem.output.repeat import Run
+from golem.data.source import Reading
+from golem.output.run_record import RunRecord
 from golem.runtime.progress import ProgressDisplay
 from golem.workflow.fit import FitResult, fit_file
 from golem.workflow.steps import SILENT
@@ -42,7 +42,7 @@ def repeat_fit(
     >>> result.repeat.same_data, result.repeat.same_graph  # doctest: +SKIP
     (True, True)
     """
-    run = Run.read(document)
+    run = RunRecord.read(document)
     result = fit_file(
         data or run.paths(),
         output,

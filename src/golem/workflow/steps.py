@@ -12,20 +12,15 @@ from golem.assessment.bootstrap_result import Bootstrap
 from golem.assessment.diagnostics import Diagnosis, diagnose, find_outside_intervals
 from golem.assessment.second_search import is_repeatable, keep_better
 from golem.assessment.selection import GolemCV, Selection
-from golem.data.environment_files import EnvironmentSource
-from golem.data.environment_sample import EnvironmentSample
-from golem.data.moments import Moments
-from golem.data.resampling import Sample
+from golem.data.source import Source
 from golem.data.table import Table
-from golem.data.table_source import Source, TableSource
 from golem.estimator.golem import Golem
 from golem.estimator.settings import is_counted
 from golem.gradient.paper_recipe import NOISE_MODELS
 from golem.graphs.graph_document import GraphDocument
-from golem.output.document import Supplement, describe
-from golem.output.figures import plot_model, plot_path
+from golem.output.document import RESULT_FILES, Supplement, describe, path_text, save_document
+from golem.output.figures import plot_model, plot_path, save_figure
 from golem.output.report import report_document
-from golem.output.result_files import RESULT_FILES, path_text, save_document, save_figure
 from golem.runtime.files import write_text
 from golem.runtime.interrupts import holding_interrupts, keep
 from golem.runtime.messages import counted
@@ -35,7 +30,7 @@ from golem.runtime.result_folder import result_folder
 from golem.runtime.types import Matrix
 from golem.score.solution import Progress, Status
 from golem.search.exact_order import LARGEST_EXACT
-from golem.search.local.local_search import compile_local_search
+from golem.search.search_order import compile_node_scores
 from golem.search.solver import compile_search
 
 SILENT = ProgressDisplay()
@@ -44,12 +39,11 @@ SILENT = ProgressDisplay()
 def choose(
     search: GolemCV,
     model: Golem,
-    data: Moments | Table | Sample | EnvironmentSample,
+    data: Table,
     progress: ProgressDisplay = SILENT,
 ) -> Selection:
     """Choose the penalties, and set them in the model."""
-    local = isinstance(data, Table | EnvironmentSample)
-    compile_kernels(model, (data if isinstance(data, Moments | Table) else data.moments).d, progress, local)
+    compile_kernels(model, data.d, progress, data.has_environments)
     with progress.counting("Choosing the penalty, graphs") as show:
         search.set_params(callback=show)
         selection = search.choose(data)
@@ -59,13 +53,12 @@ def choose(
 
 def learn(
     model: Golem,
-    moments: Moments | Table,
+    table: Table,
     progress: ProgressDisplay = SILENT,
     checkpoint: str | Path | None = None,
-    rows: Any = None,
 ) -> None:
-    """Compile the search, then fit with progress; `rows` are for directions by noise shapes or by interventions."""
-    compile_kernels(model, moments.d, progress, isinstance(moments, Table) or moments.coding is not None)
+    """Compile the search, then fit with progress."""
+    compile_kernels(model, table.d, progress, table.has_environments or not table.coding.is_numeric)
     before = model.callback
     with progress.solving() as show:
         listeners = [listener for listener in (show, before) if listener is not None]
@@ -76,7 +69,7 @@ def learn(
 
         model.set_params(callback=call_all if listeners else None)
         try:
-            model.fit(moments, checkpoint=checkpoint, rows=rows)
+            model.fit(table, checkpoint=checkpoint)
         finally:
             model.set_params(callback=before)
 
@@ -90,7 +83,7 @@ def compile_kernels(model: Golem, d: int, progress: ProgressDisplay = SILENT, lo
         if not local:
             compile_search(NOISE_MODELS[model.noise].likelihood(2), d)
         elif d > LARGEST_EXACT:
-            compile_local_search()
+            compile_node_scores()
 
 
 def assess(
@@ -114,7 +107,7 @@ def assess(
     if replicates:
         # So that the graph survives a failed bootstrap.
         write(model, output, describe(model, supplement), "The graph, without the bootstrap, is", title=title)
-        found = resample(model, source.sample, replicates, seed, output, progress)
+        found = resample(model, source.table, replicates, seed, output, progress)
         supplement = dataclasses.replace(supplement, bootstrap=found)
         if found is None or found.interrupted:
             return supplement, f"The graph and {counted(0 if found is None else found.replicates, 'replicate')} are"
@@ -134,14 +127,7 @@ def search_again(model: Golem, source: Source, progress: ProgressDisplay = SILEN
     """Search once more, if that may help, and let the model show the better graph."""
     if is_repeatable(model):
         with progress.waiting("Searching again, with the columns in reverse order"):
-            keep_better(model, rows_for_directions(source, model.moments_))
-
-
-def rows_for_directions(source: Source, moments: Moments | Table) -> Any:
-    """Return a function that returns the rows for the directions of edges; tables with categories need all of them."""
-    if isinstance(source, TableSource) and isinstance(moments, Moments) and moments.coding is not None:
-        return source.all_rows
-    return source.sample_of_environments if isinstance(source, EnvironmentSource) else source.sample_of_rows
+            keep_better(model, source.table)
 
 
 def check(model: Golem, rows: Callable[[], Matrix | None], progress: ProgressDisplay = SILENT) -> Diagnosis | None:
@@ -162,7 +148,7 @@ def check(model: Golem, rows: Callable[[], Matrix | None], progress: ProgressDis
 
 def resample(
     model: Golem,
-    sample: Sample | EnvironmentSample,
+    sample: Table,
     replicates: int,
     seed: int,
     output: Path,

@@ -25,6 +25,49 @@ from golem_experiments.experiment import Task
 if TYPE_CHECKING:
     from distributed import Client
 
+TIME_LIMIT = 3600.0
+
+
+@dataclass(frozen=True)
+class Options:
+    """How and where tasks are run; nothing here changes the numbers.
+
+    Tasks run in processes of this machine. With a scheduler, or in a block of `joblib.parallel_config("dask")`, they
+    run on the workers of a Dask cluster. If a worker is lost, its batch runs again on another.
+
+    Parameters
+    ----------
+    workers : int, optional
+        Number of processes on this machine; by default one per core.
+    threads : int, optional
+        Maximum threads per process; by default the cores divided by the processes. OPENBLAS_NUM_THREADS and similar
+        variables can lower it.
+    scheduler : str or distributed.Client, optional
+        Address of a Dask scheduler, or "local" to start a cluster on this machine.
+    time_limit : float, optional
+        Maximum seconds per task, after which it is stopped.
+    batch : int
+        Maximum number of tasks of one shape that are solved together.
+    device : str
+        "cpu", or a torch device such as "cuda" for the tasks that can be batched.
+    retry : bool
+        Run failed and timed out tasks again.
+
+    Examples
+    --------
+    >>> from golem_experiments import Options
+    >>> Options(time_limit=60, batch=12).device
+    'cpu'
+    """
+
+    workers: int | None = None
+    threads: int | None = None
+    scheduler: Any = None
+    time_limit: float | None = TIME_LIMIT
+    batch: int = 1
+    device: str = "cpu"
+    retry: bool = False
+
 
 @dataclass(frozen=True)
 class Batch:
@@ -119,19 +162,10 @@ def _children_of_worker() -> Children:
     return Children(threads=1)
 
 
-def run_batches(
-    batches: Iterable[Batch], device: str, workers: int | None, threads: int | None, scheduler: Any
-) -> Generator[list[dict[str, Any]]]:
+def run_batches(batches: Iterable[Batch], options: Options) -> Generator[list[dict[str, Any]]]:
     """Yield the rows of each batch when it has ended, in any order; an empty list for a batch lost with its workers.
 
-    Parameters
-    ----------
-    batches : iterable of Batch
-        Taken when they can run; with a scheduler all at once, because its cluster may grow.
-    device : str
-        Device of some batches, which is checked before the first batch is taken.
-    workers, threads, scheduler
-        As in `golem_experiments.Options`.
+    A batch is taken when it can run. With a scheduler all are taken at once, because its cluster may grow.
 
     Raises
     ------
@@ -142,18 +176,18 @@ def run_batches(
     import joblib
 
     with contextlib.ExitStack() as ending:
-        if scheduler is not None:
-            client = ending.enter_context(connected(scheduler, workers))
+        if options.scheduler is not None:
+            client = ending.enter_context(connected(options.scheduler, options.workers))
             ending.enter_context(joblib.parallel_config(_cluster_backend(client)))
-        workers = workers or available_cores()
-        children = Children(threads or max(1, available_cores() // workers))
+        workers = options.workers or available_cores()
+        children = Children(options.threads or max(1, available_cores() // workers))
         ending.callback(children.close)
-        ahead = "n_jobs" if scheduler is None else "all"
+        ahead = "n_jobs" if options.scheduler is None else "all"
         how: dict[str, Any] = {"pre_dispatch": ahead, "batch_size": 1, "return_as": "generator_unordered"}
         parallel, run = joblib.Parallel(workers, prefer="threads", **how), joblib.delayed(children.run)
         try:
-            if device != "cpu":
-                list(parallel([run(Batch({}, device=device))]))
+            if options.device != "cpu":
+                list(parallel([run(Batch({}, device=options.device))]))
             found = parallel(run(batch) for batch in batches)
             ending.callback(_close_quietly, found)
             for rows in found:  # noqa: UP028  `yield from` would close it, with warnings

@@ -12,52 +12,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from golem_experiments.engine.executors import Batch, run_batches
+from golem_experiments.engine.executors import Batch, Options, run_batches
 from golem_experiments.engine.store import DONE, TIMEOUT, Claims, Store
 from golem_experiments.experiment import Experiment, Grid, Task
-
-TIME_LIMIT = 3600.0
-
-
-@dataclass(frozen=True)
-class Options:
-    """How and where tasks are run; nothing here changes the numbers.
-
-    Tasks run in processes of this machine. With a scheduler, or in a block of `joblib.parallel_config("dask")`, they
-    run on the workers of a Dask cluster. If a worker is lost, its batch runs again on another.
-
-    Parameters
-    ----------
-    workers : int, optional
-        Number of processes on this machine; by default one per core.
-    threads : int, optional
-        Maximum threads per process; by default the cores divided by the processes. OPENBLAS_NUM_THREADS and similar
-        variables can lower it.
-    scheduler : str or distributed.Client, optional
-        Address of a Dask scheduler, or "local" to start a cluster on this machine.
-    time_limit : float, optional
-        Maximum seconds per task, after which it is stopped.
-    batch : int
-        Maximum number of tasks of one shape that are solved together.
-    device : str
-        "cpu", or a torch device such as "cuda" for the tasks that can be batched.
-    retry : bool
-        Run failed and timed out tasks again.
-
-    Examples
-    --------
-    >>> from golem_experiments import Options
-    >>> Options(time_limit=60, batch=12).device
-    'cpu'
-    """
-
-    workers: int | None = None
-    threads: int | None = None
-    scheduler: Any = None
-    time_limit: float | None = TIME_LIMIT
-    batch: int = 1
-    device: str = "cpu"
-    retry: bool = False
 
 
 @dataclass(frozen=True)
@@ -156,7 +113,7 @@ def run(
     with contextlib.ExitStack() as ending:
         claims = ending.enter_context(Claims(folder))
         batches = _free(_batches(experiment, pending, options, store), store, claims, held, clock)
-        ended = run_batches(batches, options.device, options.workers, options.threads, options.scheduler)
+        ended = run_batches(batches, options)
         # Closed before the claims are given up, so that none is taken after that.
         for batch_rows in ending.enter_context(contextlib.closing(ended)) if pending else ():
             lost += not batch_rows

@@ -15,6 +15,7 @@ from golem.assessment.selection.paths import (
     information_criterion,
     middle_of_the_best,
 )
+from golem.data.table import Table
 from golem.score.sparsity import L0
 from golem.simulate import simulate
 
@@ -45,7 +46,9 @@ def test_grids_go_from_dear_to_cheap_edges():
 
 def test_thresholds_share_the_solve():
     moments = Moments.from_rows(simulate(6, 200, "ER1", random_state=0).data)
-    models = list(fit_path(Golem("ev", "lbfgs"), moments, grid([0.1, 0.02], (None,), ("lr", 0.3)), moments.n))
+    models = list(
+        fit_path(Golem("ev", "lbfgs"), Table.single(moments), grid([0.1, 0.02], (None,), ("lr", 0.3)), moments.n)
+    )
     assert models[0].raw_weights_ is models[1].raw_weights_
     assert models[2].raw_weights_ is models[3].raw_weights_ is not models[0].raw_weights_
     assert [model.threshold for model in models] == ["lr", 0.3, "lr", 0.3]

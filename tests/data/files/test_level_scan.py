@@ -187,11 +187,11 @@ def test_the_type_of_a_column_does_not_depend_on_the_others(tmp_path):
         codings = [moments_from_file(file).coding for file in files]
         codings += [CodedTable.read(convert(table)).coding for convert in (pd.DataFrame, pl.from_pandas)]
         for coding in codings:
-            kinds = {} if coding is None else {variable.name: variable.kind for variable in coding.variables}
+            kinds = {} if coding.is_numeric else {variable.name: variable.kind for variable in coding.variables}
             assert {kinds.get(name, "numeric") for name in items} == {"numeric"}
             assert kinds.get("site", "category") == "category"
     np.save(tmp_path / "a.npy", items.to_numpy())
-    assert moments_from_file(tmp_path / "a.npy").coding is None
+    assert moments_from_file(tmp_path / "a.npy").coding.is_numeric
 
 
 def test_types_can_be_chosen_for_all_columns_and_by_patterns(tmp_path):
@@ -200,7 +200,7 @@ def test_types_can_be_chosen_for_all_columns_and_by_patterns(tmp_path):
     assert moments_from_file(path, categorical="all").coding.is_discrete
     assert moments_from_file(path, categorical=["T*"]).coding.categories == ("T1", "T2")
     assert moments_from_file(path, categorical=["all"], numeric=["sum"]).coding.categories == ("T1", "T2")
-    assert moments_from_file(path, numeric="all").coding is None
+    assert moments_from_file(path, numeric="all").coding.is_numeric
     with pytest.raises(ValueError, match=r"No column matches 'Q\*' \(numeric=\['Q\*'\]\)"):
         moments_from_file(path, numeric="Q*")
     text = written(items.assign(site=["u", "v", "w"] * 30), tmp_path / "b.csv")

@@ -168,7 +168,7 @@ def test_tasks_of_one_shape_are_solved_together_and_a_bad_one_harms_no_other(tmp
 
 DRIVER = """
 import os, sys, pathlib
-from golem.runtime.lazy_modules import skip_slow_imports
+from golem.cli.running import skip_slow_imports
 skip_slow_imports()
 from golem_experiments import Grid, Options, load, run
 grid = Grid(seeds=6, methods=("square", "slow"))

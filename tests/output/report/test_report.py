@@ -16,10 +16,10 @@ from golem.diagnostics import edge_loss
 from golem.graphs.formats import read_graph_document
 from golem.graphs.graph_document import document_of
 from golem.graphs.named_graph import NamedGraph
+from golem.output import save
 from golem.output.document import describe
 from golem.output.report import report_document
 from golem.output.report.content import graph_entry, model_content, shortened
-from golem.output.result_files import save
 from golem.simulate import random_dag, simulate
 
 NAMES = ["<script>alert(1)</script>", "</script>", 'b"', "c'", "javascript:x", "é"]

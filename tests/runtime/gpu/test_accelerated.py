@@ -4,9 +4,8 @@ import numpy as np
 import pytest
 
 from golem.runtime.expm import cheapest_plan, expm_nonnegative, power_norms
-from golem.runtime.gpu import LARGE
-from golem.runtime.gpu.accelerated import Accelerated, accelerated_functions
-from golem.runtime.matrix_functions import EXACT
+from golem.runtime.gpu.accelerated import LARGE, Accelerated, accelerated_functions
+from golem.runtime.linear_algebra import EXACT
 from golem.score.likelihood import GaussianNV
 from golem.score.objective import Objective
 from golem.simulate import simulate

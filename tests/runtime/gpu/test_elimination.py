@@ -3,13 +3,13 @@
 import numpy as np
 import pytest
 
-from golem.runtime.gpu import elimination
-from golem.runtime.gpu.elimination import inverse_by_halves
+from golem.runtime.gpu import planned_functions
+from golem.runtime.gpu.planned_functions import inverse_by_halves
 
 
 @pytest.fixture(autouse=True)
 def small_blocks(monkeypatch):
-    monkeypatch.setattr(elimination, "LARGEST_BLOCK", 4)
+    monkeypatch.setattr(planned_functions, "LARGEST_BLOCK", 4)
 
 
 @pytest.mark.parametrize("shape", [(1, 1), (4, 4), (5, 5), (23, 23), (3, 16, 16), (2, 3, 9, 9)])

@@ -8,7 +8,7 @@ import pytest
 
 SCRIPT = """
 import torch
-from golem.runtime.gpu.gauss_jordan import LARGEST_BLOCK, _kernel
+from golem.runtime.gpu.planned_functions import LARGEST_BLOCK, _kernel
 
 torch.manual_seed(0)
 for d in (1, 7, 64):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from golem.runtime.gpu.host_copy import HostCopy
+from golem.runtime.gpu.cuda_graphs import HostCopy
 
 
 def test_numbers_arrive_on_the_host():

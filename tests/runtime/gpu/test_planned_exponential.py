@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 from golem.runtime.expm import expm_nonnegative
-from golem.runtime.gpu.planned_exponential import PlannedExponential
-from golem.runtime.gpu.review import PATIENCE
+from golem.runtime.gpu.planned_functions import PATIENCE, PlannedExponential
 
 
 @pytest.mark.parametrize("stacked", [False, True])

@@ -3,13 +3,13 @@
 import numpy as np
 import pytest
 
-from golem.runtime.gpu import elimination
-from golem.runtime.gpu.planned_inverse import PlannedInverse, _iterations_for
+from golem.runtime.gpu import planned_functions
+from golem.runtime.gpu.planned_functions import PlannedInverse, _iterations_for
 
 
 @pytest.fixture(autouse=True)
 def small_blocks(monkeypatch):
-    monkeypatch.setattr(elimination, "LARGEST_BLOCK", 4)
+    monkeypatch.setattr(planned_functions, "LARGEST_BLOCK", 4)
 
 
 def matrices(rng, stacked):

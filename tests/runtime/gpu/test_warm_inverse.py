@@ -4,10 +4,8 @@ import numpy as np
 import pytest
 import scipy.linalg
 
-from golem.runtime.gpu import warm_inverse
-from golem.runtime.gpu.half_precision import half, half_of_product, half_product, in_halves
-from golem.runtime.gpu.host_copy import HostCopy
-from golem.runtime.gpu.warm_inverse import WarmInverse
+from golem.runtime.gpu.accelerated import WarmInverse, _sum_of_powers, half, half_of_product, half_product, in_halves
+from golem.runtime.gpu.cuda_graphs import HostCopy
 from golem.runtime.linear_algebra import orthonormal
 
 
@@ -79,7 +77,7 @@ def test_inverses_far_beyond_half_precision_are_followed(rng):
 def test_the_sum_of_powers(rng):
     X = 0.3 * rng.normal(size=(40, 40)) / np.sqrt(40)
     expected = sum(np.linalg.matrix_power(X, k) for k in range(1, 6))
-    found = warm_inverse._sum_of_powers((X * 64).astype(np.float32), 1 / 64)
+    found = _sum_of_powers((X * 64).astype(np.float32), 1 / 64)
     np.testing.assert_allclose(found, expected, atol=3e-4)
     assert np.abs(found - expected).max() < np.abs(np.linalg.matrix_power(X, 3)).max() / 10
 

@@ -49,6 +49,8 @@ def answer(request: list[Any], start_clock: Callable[[], None]) -> Any:
     if kind == "hear signals":
         for number in (signal.SIGINT, signal.SIGTERM):
             os.kill(os.getpid(), number)
+    if kind == "return a module":
+        return sys
     about = {"pid": os.getpid(), "session": os.getsid(0), "arguments": sys.argv[1:], "environment": dict(os.environ)}
     return about[value] if kind == "about" else value
 

@@ -90,7 +90,7 @@ class CheckedModel:
         """All given rows, with NaN for missing values; None without rows, and for rows of several environments."""
         if self.X is None or self.table.environments:
             return None
-        return CodedTable(self.table.coding, coded_rows(self.X, self.table.coding))
+        return CodedTable(self.table.coding, rows_of_model(self.X, self.table.coding))
 
     @functools.cached_property
     def row_numbers(self) -> Indices:
@@ -137,7 +137,7 @@ def complete_rows(rows: Matrix) -> Indices:
     return np.flatnonzero(np.isfinite(rows).all(axis=1))
 
 
-def coded_rows(X: Any, coding: Coding) -> Matrix:
+def rows_of_model(X: Any, coding: Coding) -> Matrix:
     """Return all rows of a table as coded rows with the columns and levels of a model, and NaN for missing values.
 
     The columns of a table are matched by name, those of an array by position. Floats are coded already.
@@ -146,7 +146,7 @@ def coded_rows(X: Any, coding: Coding) -> Matrix:
         table = CodedTable.read(X)
     except NotNumbersError as error:
         raise ValueError(f"{error} To check a model without its rows, call diagnose(model).") from None
-    own, rows, names = table.coding, table.rows, coding.names
+    own, rows, names = table.coding, np.asarray(table.rows), coding.names
     if is_table(X):
         if sorted(own.names) != sorted(names):
             raise ValueError(f"X has the columns {quoted(own.names)}, but the model has {quoted(names)}.")

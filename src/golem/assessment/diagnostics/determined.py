@@ -17,7 +17,7 @@ from golem.graphs.edges import Edges
 from golem.runtime.messages import counted, quoted, shortened
 from golem.runtime.problems import Drop, Text
 from golem.runtime.types import Matrix, Vector
-from golem.score.block_regression import regress_block
+from golem.score.table_regression import regress_block
 
 # A variable is determined by others if they leave less than this share of its variance in some direction.
 _DETERMINED = 1e-6

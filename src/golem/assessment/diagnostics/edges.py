@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from golem.assessment.diagnostics.checked_model import coded_rows, complete_rows
+from golem.assessment.diagnostics.checked_model import complete_rows, rows_of_model
 from golem.assessment.plain_model import plain_model
 from golem.directions.by_variance import rises_of_deviance
-from golem.directions.members import components
+from golem.directions.equivalence_class import components
 from golem.estimator.golem import Golem
 from golem.gradient.certificate import Certificate, certify_objective
 from golem.graphs.dag import is_dag
-from golem.model.interventions import number_of
+from golem.model.linear_equations import number_of
 from golem.runtime.problems import ProblemError
 from golem.runtime.types import BoolMatrix, Matrix, Vector
 from golem.score.likelihood import GaussianEV
@@ -242,7 +242,7 @@ def model_scatters(model: Golem, X: Any) -> list[EdgeScatter]:
     graph, d = model.graph_, model.table_.d
     if graph.reversible is None or np.isnan(graph.residual_variances).any() or d > _MOST_COLUMNS:
         return []
-    rows = coded_rows(X, model.table_.coding)
+    rows = rows_of_model(X, model.table_.coding)
     rows = rows[complete_rows(rows)]
     most = min(_MOST_POINTS, max(_FEWEST_POINTS, _MOST_VALUES // d))
     return edge_scatters(model.weights_, model.adjacency_, rows, most) if len(rows) else []

@@ -19,8 +19,8 @@ import numpy as np
 from golem.assessment.diagnostics.checked_model import CheckedModel
 from golem.assessment.diagnostics.finding import Verdict, note, ok, warning
 from golem.assessment.p_values import holm, p_text
+from golem.directions.equivalence_class import parent_lists
 from golem.directions.experiments import Shift
-from golem.directions.members import parent_lists
 from golem.runtime.messages import counted, quoted, shortened
 from golem.runtime.problems import Set, Text
 from golem.runtime.types import Indices, Matrix, Vector

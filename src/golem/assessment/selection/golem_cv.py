@@ -13,23 +13,23 @@ from sklearn.utils.validation import check_is_fitted
 
 from golem.assessment.selection.path_scores import PenaltyPath, by_criterion, by_folds, by_halves
 from golem.assessment.selection.paths import Setting, default_penalties, grid
-from golem.data.checks import DataWarning, require_learnable
-from golem.data.coded_sample import read_coding
-from golem.data.environment_input import Targets, is_interventional, read_environments
-from golem.data.environment_sample import EnvironmentSample, read_environment_sample
-from golem.data.inputs import TableEstimator, read_data, read_knowledge
+from golem.data.checks import DataWarning
+from golem.data.inputs import TableEstimator, read_knowledge
 from golem.data.missing import MissingChoice
 from golem.data.moments import Moments
-from golem.data.resampling import Sample, are_shards, merged, read_sample
+from golem.data.resampling import merged
 from golem.data.table import Table
+from golem.data.table_checks import check_table
+from golem.data.table_reading import Targets, are_shards, read_table
+from golem.estimator.conveniences import NotebookDisplay
 from golem.estimator.golem import Golem
 from golem.estimator.graph_matrices import MATRICES
-from golem.estimator.notebook_display import NotebookDisplay
 from golem.estimator.settings import is_counted
 from golem.runtime.problems import Bare, Parameter, ProblemError, Set, Text, names_remedies
 from golem.runtime.progress import Counter
 from golem.runtime.types import BoolMatrix
 from golem.score.sparsity import L0, Criterion
+from golem.score.table_score import score_of
 
 Method = Literal["bic", "cv", "stability"]
 METHODS: tuple[Method, ...] = ("bic", "cv", "stability")
@@ -227,28 +227,28 @@ class GolemCV(NotebookDisplay, TableEstimator):
         """Learn the path and choose parameters for `Golem.set_params`; the parameters are those of `fit`."""
         self._forget()
         self.check_settings()
-        if not is_interventional(X, environments, targets) and read_coding(X) is not None:
+        table = self._read(X, environments, targets)
+        template = self._template()
+        if score_of(table, template.settings.score_settings).name != "gaussian":
             raise ValueError(
                 "The penalty per edge can be chosen (select) only for tables of numbers, and this one has categories. "
                 "Use the default penalty."
             )
-        moments, sample = self._read(X, environments, targets)
-        if sample is None and self.select != "bic":
+        if isinstance(X, Moments) and self.select != "bic":
             raise ProblemError.of(
                 "{select=} divides the rows, but the data are moments of all rows. Use {select='bic'}, the "
                 "rows, or the moments of shards (golem.readers.shards_from_file).",
                 select=self.select,
             )
-        template = self._template()
         # Names become masks once for all fits of the path.
-        template = clone(template).set_params(knowledge=read_knowledge(template.knowledge, moments.names))
+        template = clone(template).set_params(knowledge=read_knowledge(template.knowledge, table.names))
         with warnings.catch_warnings():  # the last fit repeats them
             warnings.simplefilter("ignore", DataWarning)
-            if isinstance(moments, Moments):
-                require_learnable(moments, uses_scale=template.noise == "ev" or not is_counted(template))
-        settings = self._grid(template, moments)
+            uses_scale = template.noise == "ev" or not is_counted(template)
+            check_table(table, uses_scale=uses_scale, bounded=False, intervention=template.intervention)
+        settings = self._grid(template, table)
         rng = np.random.default_rng(0 if self.random_state is None else self.random_state)
-        path = PenaltyPath(template, moments, settings, sample, self.n_jobs, self.callback)
+        path = PenaltyPath(template, table, settings, self.n_jobs, self.callback)
         if self.select == "bic":
             scored = by_criterion(path, L0(self._own("criterion")))
         elif self.select == "cv":
@@ -260,7 +260,7 @@ class GolemCV(NotebookDisplay, TableEstimator):
             self.direction_frequency_ = scored.frequencies.direction
         rows, best = scored.rows, scored.best
         for k, (row, setting) in enumerate(zip(rows, settings, strict=True)):
-            penalty = {"edge_penalty": 2 * moments.n * setting.lambda_sparsity} if is_counted(template) else {}
+            penalty = {"edge_penalty": 2 * table.n * setting.lambda_sparsity} if is_counted(template) else {}
             rows[k] = setting.parameters | penalty | row | {"chosen": k == best}
         own = {} if template.threshold is None else {"threshold": template.threshold}
         self.selection_ = Selection(self.select, own | settings[best].parameters, rows)
@@ -269,7 +269,7 @@ class GolemCV(NotebookDisplay, TableEstimator):
     def score(self, X: Any, y: None = None) -> float:
         """Return the mean Gaussian log-likelihood per row of X under the fitted model; higher is better."""
         model = self._fitted()
-        return model.score(X if isinstance(X, Moments) else read_data(self, X, reset=False)[0])
+        return model.score(X if isinstance(X, Moments) else self.read_other(X).moments())
 
     def plot(self, **options: Any) -> Any:
         """Draw the graph; see `Golem.plot`."""
@@ -362,19 +362,16 @@ class GolemCV(NotebookDisplay, TableEstimator):
             model = clone(model).set_params(threshold="lr")
         return model
 
-    def _read(
-        self, X: Any, environments: Any, targets: Targets | None
-    ) -> tuple[Moments | Table, Sample | EnvironmentSample | None]:
-        """Return the moments of all rows, or of each environment, and what can be divided; None if there are none."""
-        if not is_interventional(X, environments, targets) and not isinstance(X, EnvironmentSample):
-            return read_sample(self, X)
-        self.require_method_for(True)
-        if self.select == "bic" and not isinstance(X, EnvironmentSample):
-            return read_environments(self, X, environments, targets), None
-        sample = read_environment_sample(X, environments, targets, self.missing)
-        return read_environments(self, sample.environments), sample
+    def _read(self, X: Any, environments: Any, targets: Targets | None) -> Table:
+        """Return the table; record its columns."""
+        self.require_method_for(environments is not None or targets is not None)
+        with warnings.catch_warnings(action="ignore", category=DataWarning):  # the last fit repeats them
+            table = read_table(X, environments=environments, targets=targets, missing=self.missing)
+        self.require_method_for(bool(table.environments))
+        self.record_columns(table)
+        return table
 
-    def _grid(self, model: Golem, moments: Moments | Table) -> list[Setting]:
+    def _grid(self, model: Golem, moments: Table) -> list[Setting]:
         """Return the settings of the path."""
         penalties, dag = self.lambda_sparsity, self.lambda_dag
         if penalties is None:

@@ -18,9 +18,6 @@ from golem.assessment.selection.paths import (
 )
 from golem.assessment.selection.stability import CONFIRMED, NO_DIFFERENCE, Frequencies
 from golem.data.checks import DataWarning
-from golem.data.environment_sample import EnvironmentSample
-from golem.data.moments import Moments
-from golem.data.resampling import Sample
 from golem.data.table import Table
 from golem.estimator.golem import Golem
 from golem.estimator.settings import is_counted
@@ -32,26 +29,25 @@ from golem.score.sparsity import L0
 
 @dataclass(frozen=True, eq=False)
 class PenaltyPath:
-    """A path of settings for a model, the moments of all rows, and the sample for methods that divide the rows."""
+    """A path of settings for a model, and the table to fit it to."""
 
     model: Golem
-    moments: Moments | Table
+    table: Table
     settings: list[Setting]
-    sample: Sample | EnvironmentSample | None
     n_jobs: int | None = None
     callback: Counter | None = None
 
     def fits(self, parts: int = 0) -> Iterator[Golem]:
         """Yield the model fitted to all rows, per setting; so many parts of the rows follow."""
-        fitted = fit_path(self.model, self.moments, self.settings, self.moments.n)
+        fitted = fit_path(self.model, self.table, self.settings, self.table.n)
         return self._progressing(fitted, 0, 1, parts)
 
     def on_parts(self, task: Callable[..., Any], parts: Iterable[tuple[Any, ...]], count: int) -> list[Any]:
         """Run a task of `golem.assessment.selection.paths` on parts of the rows, here or in processes, in order."""
         from joblib import Parallel, delayed
 
-        arguments = ((self.model, *part, self.settings, self.moments.n) for part in parts)
-        results = Parallel(self.n_jobs or 1, return_as="generator")(delayed(task)(*one) for one in arguments)
+        arguments = ((self.model, *part, self.settings, self.table.n) for part in parts)
+        results = Parallel(self.n_jobs, return_as="generator")(delayed(task)(*one) for one in arguments)
         return list(self._progressing(results, len(self.settings), len(self.settings), count))
 
     def _progressing(self, results: Iterator[Any], before: int, each: int, parts: int) -> Iterator[Any]:
@@ -73,7 +69,7 @@ class Scored:
 
 def by_criterion(path: PenaltyPath, criterion: L0) -> Scored:
     """Score the path on all rows by an information criterion."""
-    n, d = path.moments.n, path.moments.d
+    n, d = path.table.n, path.table.d
     rows = [{"edges": int(one.adjacency_.sum()), "score": information_criterion(one, criterion)} for one in path.fits()]
     strict = [True] * len(rows)
     if is_counted(path.model) and n <= d:
@@ -85,9 +81,8 @@ def by_criterion(path: PenaltyPath, criterion: L0) -> Scored:
 
 def by_folds(path: PenaltyPath, count: int, rng: np.random.Generator) -> Scored:
     """Score the path by the likelihood of held-out folds."""
-    assert isinstance(path.sample, Sample)
     edges = [int(one.adjacency_.sum()) for one in path.fits(count)]
-    scores = np.array(path.on_parts(held_out_scores, path.sample.folds(count, rng), count))
+    scores = np.array(path.on_parts(held_out_scores, path.table.folds(count, rng), count))
     mean = scores.mean(axis=0)
     behind = scores[:, [int(mean.argmax())]] - scores
     error = behind.std(axis=0, ddof=1) / np.sqrt(count)
@@ -100,9 +95,8 @@ def by_folds(path: PenaltyPath, count: int, rng: np.random.Generator) -> Scored:
 
 def by_halves(path: PenaltyPath, pairs: int, stable: float, rng: np.random.Generator) -> Scored:
     """Score the path by how well graphs from complementary halves agree with those of all rows."""
-    assert path.sample is not None
     whole = list(path.fits(2 * pairs))
-    graphs = path.on_parts(graphs_on_path, ((half,) for half in path.sample.halves(pairs, rng)), 2 * pairs)
+    graphs = path.on_parts(graphs_on_path, ((half,) for half in path.table.halves(pairs, rng)), 2 * pairs)
     found = [Frequencies.of(at_setting) for at_setting in zip(*graphs, strict=True)]
     rows = [
         {

@@ -11,15 +11,12 @@ import numpy as np
 from sklearn.base import clone
 
 from golem.assessment.second_search import fit_quietly
-from golem.data.gaussian_em import observed_log_likelihood
-from golem.data.moments import Moments
 from golem.data.table import Table
 from golem.estimator.golem import Golem
 from golem.estimator.settings import is_counted
-from golem.runtime.types import BoolMatrix, Matrix
+from golem.runtime.types import BoolMatrix
 from golem.score.likelihood import GaussianTied
 from golem.score.noise_choice import NoiseScores
-from golem.score.regression import regressions
 from golem.score.sparsity import L0
 
 # The default path starts at the penalty of AIC and ends at this multiple of the penalty of "mbic".
@@ -69,41 +66,35 @@ def default_penalties(counted: bool, n: int, d: int) -> list[float]:
     return [float(penalty) / (2 * n) for penalty in (*below, *above)]
 
 
-def fit_path(model: Golem, moments: Moments | Table, settings: Sequence[Setting], all_rows: int) -> Iterator[Golem]:
+def fit_path(model: Golem, table: Table, settings: Sequence[Setting], all_rows: int) -> Iterator[Golem]:
     """Yield a fitted model per setting; settings that differ only in the threshold share one solve.
 
     Each fit starts afresh, so that on all rows it is what `Golem` gives for these parameters. Warm starts from the
     sparser neighbour save little time and end in worse minima of the paper's score (docs/selection.md). On a part of
     the rows the search has effort="fast" unless the model sets an effort, because its graphs are only compared.
     """
-    if moments.n < all_rows and model.solver == "order" and model.noise != "ev" and model.effort is None:
+    if table.n < all_rows and model.solver == "order" and model.noise != "ev" and model.effort is None:
         model = clone(model).set_params(effort="fast")
     fitted: dict[tuple[float, float | None], Golem] = {}
     for setting in settings:
-        own = setting.for_rows(moments.n, all_rows, is_counted(model))
+        own = setting.for_rows(table.n, all_rows, is_counted(model))
         key = (own.lambda_sparsity, own.lambda_dag)
         if key not in fitted:
-            fitted[key] = fit_quietly(clone(model).set_params(**own.parameters), moments)
+            fitted[key] = fit_quietly(clone(model).set_params(**own.parameters), table.without_rows())
             yield fitted[key]
         else:
             yield fitted[key].with_threshold(own.threshold)  # type: ignore[arg-type]
 
 
-def held_out_scores(
-    model: Golem, train: Moments, test: Moments | Matrix, settings: Sequence[Setting], all_rows: int
-) -> list[float]:
+def held_out_scores(model: Golem, train: Table, test: Table, settings: Sequence[Setting], all_rows: int) -> list[float]:
     """Return the mean log-likelihood of the observed values of a held-out row, per setting."""
     path = fit_path(model, train, settings, all_rows)
-    if isinstance(test, Moments):
-        return [one.score(test) for one in path]
-    return [observed_log_likelihood(test, one.sem_.mean, one.sem_.covariance) / len(test) for one in path]
+    return [test.log_likelihood(one.sem_) / test.n for one in path]
 
 
-def graphs_on_path(
-    model: Golem, moments: Moments | Table, settings: Sequence[Setting], all_rows: int
-) -> list[BoolMatrix]:
+def graphs_on_path(model: Golem, table: Table, settings: Sequence[Setting], all_rows: int) -> list[BoolMatrix]:
     """Return the graph at every setting, as a PDAG: undecided edges have both directions."""
-    return [one.pdag_ for one in fit_path(model, moments, settings, all_rows)]
+    return [one.pdag_ for one in fit_path(model, table, settings, all_rows)]
 
 
 def middle_of_the_best(scores: Sequence[tuple[float, ...]]) -> int:
@@ -122,13 +113,10 @@ def information_criterion(model: Golem, penalty: L0) -> float:
     that `golem.score.noise_choice` compares.
     """
     graph, moments = model.adjacency_, model.moments_
-    if model.table_.environments:
+    if model.noise_choice_ is None:
         return model.fit_.score.penalized(penalty).total(graph)
     n, parents = moments.n, graph.sum(axis=0)
-    edges = float(penalty.penalties(n, moments.d)[parents].sum())
-    if model.noise_choice_ is None:
-        r = regressions(graph, moments.covariance).residual_variances
-        return 2 * n * float(model.likelihood_.on_dag(r)) + edges
     scores = NoiseScores(moments, penalty, GaussianTied(n))
     lowest = min(scores.equal(graph), scores.tied(graph), scores.free(graph)[0])
+    edges = float(penalty.penalties(n, moments.d)[parents].sum())
     return lowest - penalty.graph_penalty(parents, n) + edges

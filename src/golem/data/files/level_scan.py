@@ -53,12 +53,12 @@ def _files(table: TableFiles) -> list[tuple[TableFile, tuple[int, ...]]]:
 
 def _names(table: TableFiles, columns: tuple[int, ...], some: Collection[int]) -> list[str]:
     """Return the names of columns given by their positions in a file."""
-    return [name for name, j in zip(table.names, columns, strict=True) if j in some]
+    return [name for name, j in zip(table.names, columns, strict=False) if j in some]
 
 
 def with_types(table: TableFiles, text: Collection[str]) -> TableFiles:
     """Return the table with the types of its columns, given those that have text."""
-    table = replace(table, text=frozenset(text), coding=None)
+    table = replace(table, text=frozenset(text), coding=Coding.numeric(table.names))
     wanted = table.categorical.union(text) - table.numeric
     return _scanned(table, wanted) if wanted else table
 
@@ -75,7 +75,7 @@ class _Cells:
 
     def count(self, task: Task) -> None:
         """Add the cells of a piece."""
-        where = dict(zip(task.names, task.columns, strict=True))
+        where = dict(zip(task.names, task.columns, strict=False))
         with naming(task.file.path):
             for batch in task.file.cells(task.piece, [where[name] for name in self.counts]):
                 for name, counts in zip(self.counts, batch, strict=True):
@@ -145,4 +145,4 @@ def _scanned(table: TableFiles, text: Collection[str]) -> TableFiles:
     with naming(table.files[0].path):
         variables = categories(counts, table.categorical)
     coding = Coding(tuple(variables.get(name, Variable(name)) for name in table.names))
-    return replace(table, coding=None if coding.is_numeric else coding)
+    return replace(table, coding=coding)

@@ -22,13 +22,13 @@ import numpy as np
 
 from golem.data.coded_tables import moments_of_columns
 from golem.data.files.batches import Batch, Piece, batch_rows, naming
-from golem.data.files.table_files import TableFile, TableFiles
+from golem.data.files.table_files import BY_COLUMN, TableFile, TableFiles
 from golem.data.missing import add_markers
 from golem.data.moments import Moments
 from golem.data.row_blocks import BLOCKS, ROWS_PER_BLOCK, row_sample
 from golem.data.table_errors import too_few_rows
 from golem.data.targets import no_targets
-from golem.data.variables import Coding, codes_of_numbers, number_levels
+from golem.data.variables import NO_VARIABLES, Coding, Variable, codes_of_numbers, number_levels
 from golem.runtime.machine import available_cores, free_memory, require_memory
 from golem.runtime.messages import counted
 from golem.runtime.problems import ProblemError, Set, Text
@@ -49,8 +49,8 @@ class Task:
     """A piece of a file whose moments are to be computed: columns at some positions in the file, with their names.
 
     `before` and `total` are the bytes of the files before this one and of all files. Each shard has the rows of an
-    equal share of these bytes. `environment` is the number of the environment of all rows, -1 if their last column is
-    a category of labels, and None if there are no environments. Environment e has the shards from e `shards` on.
+    equal share of these bytes. `environment` is the number of the environment of all rows, BY_COLUMN if their last
+    column has the labels, and None if there are no environments. Environment e has the shards from e `shards` on.
     """
 
     file: TableFile
@@ -61,14 +61,21 @@ class Task:
     total: int
     shards: int
     missing: Literal["error", "drop"] = "error"
-    coding: Coding | None = None
+    coding: Coding = NO_VARIABLES
     environment: int | None = None
+    labels: tuple[str, ...] = ()
     targets_source: str = "targets"
+
+    @property
+    def variables(self) -> tuple[Variable, ...]:
+        """The variable of each column that is read; a column of labels is a category."""
+        names = [self.file.names[j] for j in self.columns[len(self.names) :]]
+        return (*self.coding.variables, *(Variable(name, "category", self.labels) for name in names))
 
     @property
     def width(self) -> int:
         """Number of columns of the moments."""
-        return len(self.names) if self.coding is None else max(1, int(self.coding.first[-1]))
+        return max(1, int(self.coding.first[-1]))
 
     @property
     def size(self) -> int:
@@ -82,11 +89,10 @@ def plan(table: TableFiles, shards: int = 1, missing: Literal["error", "drop"] =
     environments = table.environments or (None,) * len(table.files)
     for file, columns, environment in zip(table.files, table.positions, environments, strict=True):
         with naming(file.path):
-            coded = () if table.coding is None else zip(columns, table.coding.variables, strict=True)
-            categories = {j for j, variable in coded if variable.is_category}
-            file.require_numeric([j for j in columns if j not in categories])
+            variables = zip(columns, table.coding.variables, strict=False)
+            file.require_numeric([j for j, variable in variables if not variable.is_category])
             pieces = file.pieces(len(columns))
-        place = (before, total, shards, missing, table.coding, environment, table.targets_source)
+        place = (before, total, shards, missing, table.coding, environment, table.labels, table.targets_source)
         tasks += [Task(file, piece, columns, table.names, *place) for piece in pieces]
         before += file.size
     return tasks
@@ -94,10 +100,10 @@ def plan(table: TableFiles, shards: int = 1, missing: Literal["error", "drop"] =
 
 def coded_batches(task: Task) -> Iterator[Batch]:
     """Read a piece in batches of coded rows (see `golem.data.variables`)."""
-    if task.coding is None:
+    if task.coding.is_numeric and task.environment != BY_COLUMN:
         yield from task.file.batches(task.piece, task.columns)
         return
-    variables = dict(zip(task.columns, task.coding.variables, strict=True))
+    variables = dict(zip(task.columns, task.variables, strict=True))
     text = task.file.texts(task.columns)
     levels = {j: v.levels for j, v in variables.items() if v.is_category and (j in text or not v.has_numbers)}
     codes = {j: v.levels for j, v in variables.items() if v.is_category and j not in levels}
@@ -131,9 +137,9 @@ def _with_known_labels(batch: Batch, task: Task) -> Batch:
     absent = np.flatnonzero(np.isnan(batch.columns[-1]))
     if len(absent):
         place, unknown = batch.place(int(absent[0])), list(batch.markers.get(name, ()))
-        if unknown and task.coding is not None:
+        if unknown:
             where = f" (first in {place})"
-            raise no_targets(unknown, task.coding.variables[-1].levels, task.targets_source, where)
+            raise no_targets(unknown, task.labels, task.targets_source, where)
         is_all = batch.begin == 0 and batch.end == task.file.size
         count = f"{len(absent)} of {counted(len(batch.columns[-1]), 'row')}" if is_all else "some rows"
         raise ProblemError.of(
@@ -241,10 +247,7 @@ def part_moments(
             for shard, rows in _groups(batch, task):
                 columns = [column[rows] for column in batch.columns[: len(task.names)]]
                 place = functools.partial(_place, batch, rows)
-                if task.coding is None or task.environment is not None:
-                    part = Moments.from_columns(columns, task.names, place, task.missing, markers)
-                else:
-                    part = moments_of_columns(columns, task.coding, place, task.missing, markers)
+                part = moments_of_columns(columns, task.coding, place, task.missing, markers)
                 parts, markers = merged(parts, {shard: part}), None
             if advance is not None:
                 advance(batch.end - batch.begin)
@@ -301,7 +304,7 @@ def moments_of_shards(parts: Parts, shards: int) -> list[Moments]:
     """Return the moments of all shards in order; raise a ValueError if one has no rows."""
     n = sum(part.n for part in parts.values())
     if n < 2:
-        categories = {name for part in parts.values() if part.coding is not None for name in part.coding.categories}
+        categories = {name for part in parts.values() for name in part.coding.categories}
         gaps = [part.missing for part in parts.values() if part.missing is not None]
         if gaps:
             missing = functools.reduce(operator.add, gaps)

@@ -8,14 +8,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from golem.graphs.formats import bnlearn, dagitty, lavaan, pcalg
+from golem.graphs.formats import dagitty, r_packages
 from golem.graphs.formats.causal_learn import read_causal_learn, write_causal_learn
 from golem.graphs.formats.csv_tables import read_csv, write_edge_list, write_matrix
 from golem.graphs.formats.dot import read_dot, write_dot
-from golem.graphs.formats.gml import read_gml, write_gml
-from golem.graphs.formats.graph_json import read_json, write_json
-from golem.graphs.formats.graphml import read_graphml, write_graphml
-from golem.graphs.formats.pgmpy_json import write_pgmpy
+from golem.graphs.formats.json_graphs import read_json, write_json, write_pgmpy
+from golem.graphs.formats.networkx_formats import read_gml, read_graphml, write_gml, write_graphml
 from golem.graphs.graph_document import GraphDocument, read_document
 from golem.graphs.named_graph import NamedGraph
 from golem.runtime.machine import NotEnoughMemoryError
@@ -60,10 +58,10 @@ FORMATS: dict[str, GraphFormat] = {
         read_dot,
         r'(?i:(?:strict\s+)?(?:di)?graph)\s*(?:"(?:\\.|[^"\\])*"|[\w.]*)\s*\{',
     ),
-    "dagitty": GraphFormat((), dagitty.write_dagitty, dagitty.read_dagitty, dagitty.BEGINS),
-    "lavaan": GraphFormat((), lavaan.write_lavaan, lavaan.read_lavaan, lavaan.BEGINS),
-    "bnlearn": GraphFormat((), bnlearn.write_bnlearn, bnlearn.read_bnlearn, bnlearn.BEGINS),
-    "pcalg": GraphFormat((), pcalg.write_pcalg, pcalg.read_pcalg, pcalg.BEGINS),
+    "dagitty": GraphFormat((), dagitty.write_dagitty, dagitty.read_dagitty, dagitty.DAGITTY_BEGINS),
+    "lavaan": GraphFormat((), r_packages.write_lavaan, r_packages.read_lavaan, r_packages.LAVAAN_BEGINS),
+    "bnlearn": GraphFormat((), r_packages.write_bnlearn, r_packages.read_bnlearn, r_packages.BNLEARN_BEGINS),
+    "pcalg": GraphFormat((), r_packages.write_pcalg, r_packages.read_pcalg, r_packages.PCALG_BEGINS),
     # Never matches: `read_json` recognizes it by its keys.
     "pgmpy": GraphFormat((), write_pgmpy, read_json, "(?!)"),
     "causal-learn": GraphFormat((".txt",), write_causal_learn, read_causal_learn, "Graph Nodes:"),

@@ -8,7 +8,7 @@ import re
 from golem.graphs.named_graph import NamedGraph
 from golem.runtime.messages import quoted
 
-BEGINS = r'(?:dag|pdag|mag|pag)\s*(?:"[^"]*"|[\w.]*)\s*\{'
+DAGITTY_BEGINS = r'(?:dag|pdag|mag|pag)\s*(?:"[^"]*"|[\w.]*)\s*\{'
 _HIDDEN = "an edge marks a hidden common cause, which a DAG cannot have"
 _TOKEN = re.compile(
     r"""\s+|;|(?P<text>"[^"]*")|(?P<arrow><->|->|<-@?|--@?|@->|@-@|@--)|(?P<list>\[(?:"[^"]*"|[^\]"])*\])|(?P<mark>[{}=])

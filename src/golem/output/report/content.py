@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
-import dataclasses
 import unicodedata
 from collections.abc import Mapping, Sequence
+from functools import partial
 from types import MappingProxyType
 from typing import Any
 
+import msgspec
 import numpy as np
-from msgspec.structs import asdict
 
-from golem.data.table_summary import ColumnSummary, TableSummary
+from golem.assessment.diagnostics import EdgeScatter
+from golem.data.table_summary import TableSummary
 from golem.graphs.edges import Edges
 from golem.graphs.graph_document import GraphDocument
 from golem.graphs.metrics import as_estimate, as_truth
-from golem.graphs.named_graph import NamedGraph
-from golem.output.document import Edge
-from golem.output.environment_document import note_on_weights
+from golem.graphs.named_graph import EDGE_COLUMNS, NamedGraph
+from golem.output.document import note_on_weights
+from golem.output.edge_list import for_json
 from golem.output.layout import causal_order, tiered_layout
-from golem.output.report.command import fit_words
+from golem.output.run_record import fit_words
 from golem.runtime.dialects import SHELL
 from golem.runtime.problems import told
 from golem.runtime.types import BoolMatrix, Indices, Matrix
@@ -29,6 +30,7 @@ LARGEST_DRAWN_GRAPH, MOST_DRAWN_EDGES = 300, 1500
 # A larger graph opens with its strongest edges, or with a neighbourhood if it has no weights.
 LARGEST_OPENED_GRAPH, MOST_OPENED_EDGES, STRONGEST_EDGES = 80, 200, 60
 WHOLE, STRONGEST, NEIGHBOURHOOD = 0, -1, 1
+rounded = partial(for_json, digits=6)
 LONGEST_LABEL = 18
 # Raw weights below the threshold that the slider can show.
 MOST_CANDIDATES = 2000
@@ -41,15 +43,13 @@ TERMS = {
     "l1": "sum of absolute weights",
     "h": "cycle measure h (0 for a DAG)",
 }
-# Columns of the edges, besides their ends.
-EDGE_COLUMNS = [field.name for field in dataclasses.fields(Edge)][2:]
 
 
 def model_content(
     document: GraphDocument, truth: NamedGraph | None = None, other: tuple[str, NamedGraph] | None = None
 ) -> dict[str, Any]:
     """Return the data of a page about one model; the arguments are those of `golem.output.report.report_document`."""
-    names, edges = tuple(document.names), document.listed_edges()
+    names, edges = tuple(document.names), document.graph().edges
     graphs = [graph_entry("learned", document.edge_table, names)]
     references = [] if truth is None else [("truth", as_truth(truth.aligned(names), names))]
     if other is not None:
@@ -79,8 +79,7 @@ def model_content(
             if document.variables is None
             else "edge_strength",
             **_categories(document, names),
-            "table": _table(document, names),
-            "choices": _choices(document),
+            **_column_summaries(document, names),
             "r2": rounded(document.r2),
             "noise_variances": rounded(document.noise_variances),
             "intercepts": rounded(document.intercepts),
@@ -108,23 +107,16 @@ def _categories(document: GraphDocument, names: tuple[str, ...]) -> dict[str, An
     return {"variables": variables, "coefficients": rounded(rows)}
 
 
-def _table(document: GraphDocument, names: tuple[str, ...]) -> list[dict[str, Any] | None] | None:
-    """Return the summary of each column of the table, in the order of the names."""
+def _column_summaries(document: GraphDocument, names: tuple[str, ...]) -> dict[str, Any]:
+    """Return the summary of each column, in the order of the names, and sentences about columns that may be codes."""
     if document.table is None:
-        return None
+        return {"table": None, "choices": []}
+    summary = msgspec.convert(document.table, TableSummary, from_attributes=True)
     found = {
-        one.name: {"missing": one.missing, "values": one.values, "content": ColumnSummary(**asdict(one)).content}
-        for one in document.table.columns
+        one.name: {"missing": one.missing, "values": one.values, "content": one.content} for one in summary.columns
     }
-    return [found.get(name) for name in names]
-
-
-def _choices(document: GraphDocument) -> list[str]:
-    """Return the sentences about columns of few whole numbers."""
-    if document.table is None:
-        return []
-    columns = tuple(ColumnSummary(**asdict(one)) for one in document.table.columns)
-    return [told(sentence, SHELL) for sentence in TableSummary(document.table.rows, columns).choices]
+    sentences = [told(sentence, SHELL) for sentence in summary.choices]
+    return {"table": [found.get(name) for name in names], "choices": sentences}
 
 
 def _unnamed(
@@ -259,7 +251,7 @@ def graph_entry(name: str, rows: Sequence[Mapping[str, Any]], names: tuple[str, 
     index = {variable: k for k, variable in enumerate(names)}
     columns = [
         column
-        for column in ("undirected", *EDGE_COLUMNS)
+        for column in ("undirected", *[*EDGE_COLUMNS][2:])
         if any(row.get(column) is not None and row.get(column) is not False for row in rows)
     ]
     packed = [
@@ -278,12 +270,13 @@ def _candidates(document: GraphDocument, edges: Edges) -> list[list[Any]]:
     return [[i, j, rounded(weight)] for i, j, weight in strongest[:most]]
 
 
-def rounded(value: Any) -> Any:
-    """Round every number to six digits; None if it is not finite."""
-    if isinstance(value, bool | str | int) or value is None:
-        return value
-    if isinstance(value, float):
-        return float(f"{value:.6g}") if np.isfinite(value) else None
-    if isinstance(value, Mapping):
-        return {key: rounded(part) for key, part in value.items()}
-    return [rounded(part) for part in value]
+def scatter_plots(scatters: Sequence[EdgeScatter]) -> dict[str, Any] | None:
+    """Return lines by edge, values by source and residuals by target, which edges share; None without plots."""
+    if not scatters:
+        return None
+    short = partial(for_json, digits=4)  # more than a plot shows
+    return {
+        "lines": [[one.source, one.target, short(one.slope), short(one.intercept)] for one in scatters],
+        "values": {one.source: short(one.x) for one in scatters},
+        "residuals": {one.target: short(one.residuals) for one in scatters},
+    }

@@ -2,6 +2,3 @@
 
 The same code runs on CPU tensors, where the tests check it.
 """
-
-# From this size on, accelerated functions are faster than exact ones.
-LARGE = 2048

@@ -20,7 +20,7 @@ import numpy as np
 from golem.runtime.types import BoolMatrix, BoolVector, Indices, Matrix, Vector
 from golem.score.regression import Regressions
 from golem.score.solution import Status
-from golem.search.found_graph import FoundGraph
+from golem.search.found_graph import FittedGraph
 
 _MOST_SWEEPS = 100
 # With more predecessors, those with a small loss are dropped together.
@@ -78,7 +78,7 @@ def eliminate_parents(
     allowed: BoolMatrix | None,
     required: BoolMatrix | None,
     deadline: float,
-) -> FoundGraph:
+) -> FittedGraph:
     """Choose the parents of all nodes along an order, from all predecessors.
 
     Parameters
@@ -106,7 +106,7 @@ def eliminate_parents(
     causes, weights = (np.concatenate([getattr(node, name) for node in nodes]) for name in ("parents", "b"))
     fit = Regressions(places, causes, weights, variances).renumbered(order)
     score = d * n * math.log(variances.mean()) + float(penalties[number].sum())
-    return FoundGraph(order, fit, score, status)
+    return FittedGraph(order, fit, score, status)
 
 
 def _shrink_all(nodes: list[_Node], drop_below: Vector, deadline: float) -> Status:

@@ -33,7 +33,7 @@ from golem.search.equal.variance_order import (
     t_squared,
     variance_order,
 )
-from golem.search.found_graph import FoundGraph
+from golem.search.found_graph import FittedGraph
 from golem.search.order_problem import OrderProblem
 
 if TYPE_CHECKING:
@@ -71,13 +71,14 @@ def fit_equal_variances(
     required: BoolMatrix | None = None,
     deadline: float = math.inf,
     working: Array | None = None,
-) -> FoundGraph:
+) -> FittedGraph:
     """Learn a DAG with equal noise variances from the covariance S of more than d rows.
 
     Parameters
     ----------
     S, n, penalty, allowed, required
-        As for `golem.search.free.order_search.search_orders`. S may be a torch tensor.
+        As for `golem.search.solver.Order.solve`; `penalty` is that of nodes with 0, 1, ..., d - 1 parents. S may be a
+        torch tensor.
     deadline : float
         Time of `time.perf_counter()` after which no further sweep begins.
     working : array of shape (d, d), optional
@@ -137,7 +138,7 @@ def fit_equal_variances(
 
 def learn_equal_variances(
     problem: OrderProblem, deadline: float, init: NDArray[np.intp] | None = None, placement: Placement | None = None
-) -> FoundGraph:
+) -> FittedGraph:
     """Learn a DAG with equal noise variances from any number of rows, or improve a given order."""
     S, n, d = problem.moments.covariance, problem.moments.n, problem.moments.d
     if init is None and n > d:
@@ -157,7 +158,7 @@ def fit_order(
     required: BoolMatrix | None = None,
     screen: Screen | None = None,
     deadline: float = math.inf,
-) -> FoundGraph:
+) -> FittedGraph:
     """Choose parents along an order, fit their weights by least squares, and improve the order.
 
     The score is n d log R + sum_j penalty[k_j], where R is the sum of the residual variances r_j. Dropping an edge
@@ -179,7 +180,7 @@ def fit_order(
     # The kernels' weights have lost digits while parents were added and dropped.
     fit = regress_lists(choice.parents, choice.number, C)
     score = len(C) * n * math.log(fit.residual_variances.mean()) + float(penalties[choice.number].sum())
-    return FoundGraph(order, fit, score, status)
+    return FittedGraph(order, fit, score, status)
 
 
 def _start(

@@ -1,5 +1,0 @@
-"""Run the command line as `python -m golem.cli`."""
-
-from golem.cli import main
-
-main()

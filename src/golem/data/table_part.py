@@ -1,0 +1,146 @@
+"""The part of a table that comes from one environment: its moments, and its rows where they are at hand."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+import numpy as np
+
+from golem.data.gaussian_em import observed_log_likelihood
+from golem.data.moments import Moments
+from golem.data.resampling import Drawn, Units, units_of
+from golem.data.table_errors import other_width
+from golem.data.targets import naming_environment
+from golem.runtime.arrays import to_numpy
+from golem.runtime.names import column_names, positions
+from golem.runtime.types import Array, Matrix, Vector
+
+# Coded rows of shape (r, d), or a function that reads them if they are needed; None if only moments are known.
+RowSource = Array | Callable[[], Array | None] | None
+
+
+class Gaussian(Protocol):
+    """A model of numbers that are normally distributed, such as a LinearSEM."""
+
+    @property
+    def mean(self) -> Vector:
+        """Means of the columns."""
+
+    @property
+    def covariance(self) -> Matrix:
+        """Covariance of the columns."""
+
+    def log_likelihood(self, data: Moments, /) -> float:
+        """Return the log-likelihood of all rows."""
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """The rows of a table that come from one environment.
+
+    Parameters
+    ----------
+    label : str
+        Name of the environment; empty if the table has no environments.
+    moments : Moments
+        Of the columns of the variables.
+    targets : tuple of int
+        The variables that the environment changes; empty for observational data.
+    rows : array of shape (r, d), or a function that returns one, or None
+        Coded rows (see `golem.data.variables`), which may have missing values; all of them, or a sample.
+    shards : tuple of Moments
+        The moments of blocks of rows, to resample where the rows are not in memory.
+    """
+
+    label: str
+    moments: Moments
+    targets: tuple[int, ...] = ()
+    rows: RowSource = None
+    shards: tuple[Moments, ...] = ()
+
+    def read_rows(self) -> Array | None:
+        """Return the rows, which are read now if they are not in memory; None if only moments are known."""
+        return self.rows() if callable(self.rows) else self.rows
+
+    def complete_rows(self) -> Matrix | None:
+        """Return the rows without missing values; None if they are not known, or if EM has used the others as well."""
+        rows = None if self.is_incomplete else self.read_rows()
+        if rows is None:
+            return None
+        values = np.asarray(to_numpy(rows), dtype=float)
+        complete: Matrix = values[~np.isnan(values).any(axis=1)]
+        return complete
+
+    def reordered(self, names: Sequence[str]) -> Part:
+        """Return the same part with the variables in another order; raise a ValueError for other names."""
+        moments, own = self.moments.reordered(names), self.moments.variables
+        return self if moments is self.moments else self._with(moments, positions(moments.variables, own))
+
+    def selected(self, variables: Sequence[int]) -> Part:
+        """Return the same part with some of the variables, by number."""
+        return self._with(self.moments.selected([self.moments.variables[j] for j in variables]), variables)
+
+    def _with(self, moments: Moments, variables: Sequence[int]) -> Part:
+        """Return the part with the moments of some variables, given their numbers."""
+        place = {j: k for k, j in enumerate(variables)}
+        targets = tuple(sorted(place[j] for j in self.targets if j in place))
+        shards = tuple(shard.selected(moments.variables) for shard in self.shards)
+        return Part(self.label, moments, targets, self._changed(lambda rows: rows[:, list(variables)]), shards)
+
+    def _changed(self, change: Callable[[Array], Array]) -> RowSource:
+        """Return the rows after a change, which is made when they are read."""
+
+        def read() -> Array | None:
+            rows = self.read_rows()
+            return None if rows is None else change(rows)
+
+        return None if self.rows is None else read
+
+    def recoded(self, moments: Moments) -> Part:
+        """Return the same rows with moments that have other levels, and coded as these are."""
+        if moments is self.moments:
+            return self
+        before, after = self.moments.coding, moments.coding
+        return replace(self, moments=moments, rows=self._changed(lambda rows: before.recoded(rows, after)))
+
+    def renamed(self, names: Sequence[str]) -> Part:
+        """Return the same part with other names of the variables."""
+        if tuple(names) == self.moments.variables:
+            return self
+        shards = tuple(shard.renamed(names) for shard in self.shards)
+        return replace(self, moments=self.moments.renamed(names), shards=shards)
+
+    def aligned(self, names: Sequence[str]) -> Part:
+        """Return the part with the columns of a fit: by name, or by position if either side has no names of its own.
+
+        Raise a ValueError if the columns are others.
+        """
+        own, names = self.moments.variables, tuple(names)
+        if len(own) != len(names):
+            raise other_width(len(own), len(names))
+        return self.renamed(names) if column_names(None, len(own)) in (names, own) else self.reordered(names)
+
+    @functools.cached_property
+    def units(self) -> Units:
+        """The rows or shards to draw from; a ValueError if there are none, or only a sample of the rows."""
+        with naming_environment(self.label):
+            return units_of(self.moments, self.read_rows(), self.shards)
+
+    def drawn(self, drawn: Drawn) -> Part:
+        """Return some of the rows of this part, given what `units` has drawn."""
+        return Part(self.label, drawn[0], self.targets, drawn[1])
+
+    @property
+    def is_incomplete(self) -> bool:
+        """Whether values are missing, and EM has estimated the moments."""
+        return self.moments.patterns is not None
+
+    def log_likelihood(self, model: Gaussian) -> float:
+        """Return the log-likelihood of the observed values: from the rows if values are missing."""
+        rows = self.read_rows() if self.is_incomplete else None
+        if rows is None:
+            return model.log_likelihood(self.moments)
+        return observed_log_likelihood(np.asarray(to_numpy(rows), dtype=float), model.mean, model.covariance)

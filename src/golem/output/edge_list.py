@@ -1,0 +1,146 @@
+"""The edge list of a fitted model: the rows of edges.csv, graph.json, the report, notebooks and the terminal."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from golem.assessment.bootstrap_result import Bootstrap
+from golem.data.table import Table
+from golem.directions.learned_graph import LearnedGraph
+from golem.estimator.fit import Fit
+from golem.estimator.golem import Golem
+from golem.graphs.named_graph import EDGE_COLUMNS, EdgeRow
+from golem.runtime.messages import quoted
+from golem.runtime.types import Vector
+from golem.score.regression import weighted_edges
+from golem.score.score_settings import ScoreSettings
+from golem.score.solution import Solution, Status
+from golem.score.table_score import score_of
+
+# The columns of a bootstrap, which are the last ones.
+FROM_BOOTSTRAP = [*EDGE_COLUMNS][-6:]
+# What a direction can rest on, in the words of tables and pages.
+DIRECTIONS = {
+    "structure": "",
+    "variances": "by variance",
+    "shape": "by shape",
+    "knowledge": "by knowledge",
+    "interventions": "by intervention",
+    "none": "undecided",
+}
+
+
+def fit_of(model: Any) -> Fit:
+    """Return the fit of a Golem, or of a baseline with weights, whose score is Gaussian with free noise variances.
+
+    Nothing says what the directions of a baseline rest on, nor what its edges cost.
+    """
+    if hasattr(model, "fit_"):
+        known: Fit = model.fit_
+        return known
+    table, fit = Table.single(model.moments_), weighted_edges(model.weights_, model.moments_.covariance)
+    edges = LearnedGraph(fit.causes, fit.children, table.d, fit.weights, fit.residual_variances)
+    graph = dataclasses.replace(edges, reversible=edges.find_reversible())
+    solution = Solution(fit, Status.COMPLETED, {}, (), 1, model.seconds_, np.nan)
+    return Fit(score_of(table, ScoreSettings(noise="nv")), solution, graph, model.knowledge_)
+
+
+def list_edges(model: Golem, bootstrap: Bootstrap | None = None) -> list[EdgeRow]:
+    """List the edges of a fitted model, the strongest (by standardized weight or `edge_strength`) first.
+
+    The columns are explained in docs/reading.md; those of the bootstrap are None without one.
+
+    Examples
+    --------
+    >>> from golem import Golem
+    >>> from golem.output import list_edges
+    >>> from golem.simulate import simulate
+    >>> model = Golem().fit(simulate(4, 300, "ER1", random_state=0).data)
+    >>> [(edge.source, edge.target, round(edge.weight, 1)) for edge in list_edges(model)]
+    [('x3', 'x2', 0.7), ('x1', 'x2', -1.5), ('x1', 'x0', -1.5), ('x0', 'x3', -0.7), ('x1', 'x3', 1.0)]
+    """
+    fit = fit_of(model)
+    graph, names = fit.graph, fit.table.names
+    if bootstrap is not None and bootstrap.names != names:
+        raise ValueError(
+            f"The bootstrap has the columns {quoted(bootstrap.names)}, but the model has {quoted(names)}. Run "
+            "golem.bootstrap(model, data) with the fitted model."
+        )
+    standardized, sources = standardized_weights(fit), graph.directions()
+    sizes = np.where(np.isnan(fit.strengths), np.abs(standardized), fit.strengths)
+    numbers = {
+        "weight": graph.weights,
+        "standardized_weight": standardized,
+        "standard_error": _standard_errors(fit),
+        # A cyclic graph has no model, and a baseline has no penalty per edge.
+        "drop_loss": None if graph.sources is None else fit.score.losses(graph),
+        "direction_strength": graph.strength,
+        "direction_error_rate": graph.error_rate,
+        "edge_strength": fit.strengths,
+    }
+    found = []
+    for k in np.lexsort((graph.children, graph.causes, -sizes)).tolist():
+        i, j = int(graph.causes[k]), int(graph.children[k])
+        source = sources.get((i, j))
+        row = {name: None if values is None else for_json(values[k]) for name, values in numbers.items()}
+        found.append(
+            EdgeRow(
+                source=names[i],
+                target=names[j],
+                undecided=source == "none",
+                by_variance=source == "variances",
+                direction_from=source,
+                **row,
+                **({} if bootstrap is None else confidence(bootstrap, i, j)),
+            )
+        )
+    return found
+
+
+def standardized_weights(fit: Fit) -> Vector:
+    """Return the weights in standard deviations of the columns; NaN where an end is a category."""
+    scale = np.sqrt(fit.score.regression.variances())
+    return np.asarray(fit.graph.weights * scale[fit.graph.causes] / scale[fit.graph.children])
+
+
+def _standard_errors(fit: Fit) -> Vector | None:
+    """Return the standard errors of the weights, NaN if there is no weight; None if they are not least squares."""
+    refit = fit.score.refit(fit.graph)
+    if not np.allclose(refit.weights, fit.graph.weights, rtol=1e-6, atol=0, equal_nan=True):
+        return None
+    return fit.score.regression.standard_errors(refit)
+
+
+def confidence(bootstrap: Bootstrap, i: int, j: int) -> dict[str, Any]:
+    """Return the frequencies and intervals of the edge i -> j."""
+    numbers = (
+        bootstrap.adjacency_frequency[i, j],
+        bootstrap.direction_frequency[i, j],
+        *bootstrap.weight_interval[:, i, j],
+        *bootstrap.effect_interval[:, i, j],
+    )
+    return dict(zip(FROM_BOOTSTRAP, map(for_json, numbers), strict=True))
+
+
+def for_json(value: Any, digits: int = 17) -> Any:
+    """Return plain values for JSON: numbers to some digits, all by default, and None for those that are not finite.
+
+    Examples
+    --------
+    >>> for_json({"a": np.array([1 / 3, np.nan]), "b": [True, "x", 12345678]}, digits=3)
+    {'a': [0.333, None], 'b': [True, 'x', 12345678]}
+    """
+    if isinstance(value, np.ndarray | np.generic):
+        value = value.tolist()
+    if isinstance(value, float):
+        return float(f"{value:.{digits}g}") if math.isfinite(value) else None
+    if isinstance(value, str | int) or value is None:
+        return value
+    if isinstance(value, Mapping):
+        return {key: for_json(part, digits) for key, part in value.items()}
+    return [for_json(part, digits) for part in value]
