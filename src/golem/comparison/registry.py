@@ -11,6 +11,7 @@ import numpy as np
 
 from golem.baselines import FGS, PC, DirectLiNGAM, Notears, SortRegress
 from golem.comparison.other_packages import OTHER_PACKAGES, Estimate, OtherPackage
+from golem.data.inputs import numpy_rows
 from golem.data.knowledge import Knowledge
 from golem.data.table import Table
 from golem.estimator.golem import Golem
@@ -154,8 +155,9 @@ def learn_with(name: str, table: Table, knowledge: Knowledge | None = None) -> E
 
 def complete_rows(table: Table) -> list[Matrix] | None:
     """Return the complete rows of each environment; None if some are not there, or if EM treats missing values."""
-    rows = [own for part in table.parts if (own := part.complete_rows()) is not None]
-    return rows if len(rows) == len(table.parts) else None
+    found = [None if table.is_incomplete else part.read_rows() for part in table.parts]
+    rows = [numpy_rows(own) for own in found if own is not None]
+    return [own[~np.isnan(own).any(axis=1)] for own in rows] if len(rows) == len(found) else None
 
 
 def _require_usable(name: str, table: Table) -> None:

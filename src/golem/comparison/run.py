@@ -254,15 +254,17 @@ def _read(
 ) -> tuple[Table, dict[str, tuple[str, ...]]]:
     """Return the table, and the warnings about it; raise a ValueError if no graph can be learned from it."""
     table = read_table(X, environments=environments, targets=targets, missing=missing)
-    # Methods run in another process, which cannot read files again. Those that need rows need complete ones.
-    table = replace(table, parts=tuple(replace(part, rows=part.complete_rows(), shards=()) for part in table.parts))
+    rows = complete_rows(table)
+    table = table.without_rows()
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         # A hard target may be constant in its environment; a soft method then says so itself.
-        check_table(table.without_rows(), uses_scale=False, bounded=False, intervention="hard")
+        check_table(table, uses_scale=False, bounded=False, intervention="hard")
     found = [message_of(warning.message) for warning in caught]
     if table.missing is not None and table.missing.cells:
         found.append(table.missing.sentence)
+    if rows is not None:  # methods run in another process, which cannot read files again
+        table = replace(table, parts=tuple(replace(p, rows=own) for p, own in zip(table.parts, rows, strict=True)))
     return table, dict.fromkeys(found, ())
 
 

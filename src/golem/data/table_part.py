@@ -65,15 +65,6 @@ class Part:
         """Return the rows, which are read now if they are not in memory; None if only moments are known."""
         return self.rows() if callable(self.rows) else self.rows
 
-    def complete_rows(self) -> Matrix | None:
-        """Return the rows without missing values; None if they are not known, or if EM has used the others as well."""
-        rows = None if self.is_incomplete else self.read_rows()
-        if rows is None:
-            return None
-        values = np.asarray(to_numpy(rows), dtype=float)
-        complete: Matrix = values[~np.isnan(values).any(axis=1)]
-        return complete
-
     def reordered(self, names: Sequence[str]) -> Part:
         """Return the same part with the variables in another order; raise a ValueError for other names."""
         moments, own = self.moments.reordered(names), self.moments.variables

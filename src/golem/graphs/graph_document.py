@@ -19,7 +19,7 @@ from golem.runtime.messages import counted, quoted
 
 FORMAT_VERSION = 2
 # An edge has source, target, and columns of any name; `golem.graphs.named_graph.EdgeRow` has those of a learned graph.
-Attributes = dict[str, str | bool | float | None]
+EdgeValues = dict[str, str | bool | float | None]
 Numbers = dict[str, float | None]
 
 
@@ -109,7 +109,7 @@ class BootstrapRecord(msgspec.Struct, kw_only=True):
     seed: int | None = None
     level: float | None = None
     em: bool = False
-    edges: list[Attributes] = []
+    edges: list[EdgeValues] = []
     consensus: list[tuple[str, str]] | None = None
 
 
@@ -210,7 +210,7 @@ class GraphDocument(msgspec.Struct, kw_only=True):
     r2: list[float | None] | None = None
     noise_variances: list[float | None] | None = None
     intercepts: list[float | None] | None = None
-    edge_table: list[Attributes] = []
+    edge_table: list[EdgeValues] = []
     coefficients: list[CoefficientRecord] | None = None
     raw_weights: list[tuple[int, int, float]] | None = None
     trace: list[TraceRecord] | None = None
@@ -244,7 +244,7 @@ class GraphDocument(msgspec.Struct, kw_only=True):
     def of_graph(cls, graph: NamedGraph) -> GraphDocument:
         """Return the document of a graph without a fit."""
         weighted = "weight" in graph.edge_columns
-        empty: Attributes = {"weight": None} if weighted else {}
+        empty: EdgeValues = {"weight": None} if weighted else {}
         return cls(
             names=list(graph.names),
             weighted=weighted,
@@ -319,7 +319,7 @@ def _upgraded(content: dict[str, Any]) -> dict[str, Any]:
         raise ValueError("A graph needs `names` and `weights`, or `names`, `edge_table` and format_version 2.")
     weights = weight_matrix(content["weights"], names)
     weighted = bool(content.get("weighted", True))
-    rows: dict[tuple[Any, Any], Attributes] = {
+    rows: dict[tuple[Any, Any], EdgeValues] = {
         (names[i], names[j]): {"weight": weight} if weighted else {} for i, j, weight in sparse(weights)
     }
     resampled = (content.get("bootstrap") or {}).get("edges") or []

@@ -15,8 +15,6 @@ from golem.assessment.selection import GolemCV, Selection
 from golem.data.source import Source
 from golem.data.table import Table
 from golem.estimator.golem import Golem
-from golem.estimator.settings import is_counted
-from golem.gradient.paper_recipe import NOISE_MODELS
 from golem.graphs.graph_document import GraphDocument
 from golem.output.document import RESULT_FILES, Supplement, describe, path_text, save_document
 from golem.output.figures import plot_model, plot_path, save_figure
@@ -29,9 +27,8 @@ from golem.runtime.progress import ProgressDisplay
 from golem.runtime.result_folder import result_folder
 from golem.runtime.types import Matrix
 from golem.score.solution import Progress, Status
-from golem.search.exact_order import LARGEST_EXACT
-from golem.search.search_order import compile_node_scores
-from golem.search.solver import compile_search
+from golem.score.table_score import score_of
+from golem.search.solver import compile_kernels_of
 
 SILENT = ProgressDisplay()
 
@@ -43,7 +40,7 @@ def choose(
     progress: ProgressDisplay = SILENT,
 ) -> Selection:
     """Choose the penalties, and set them in the model."""
-    compile_kernels(model, data.d, progress, data.has_environments)
+    compile_kernels(model, data, progress)
     with progress.counting("Choosing the penalty, graphs") as show:
         search.set_params(callback=show)
         selection = search.choose(data)
@@ -58,7 +55,7 @@ def learn(
     checkpoint: str | Path | None = None,
 ) -> None:
     """Compile the search, then fit with progress."""
-    compile_kernels(model, table.d, progress, table.has_environments or not table.coding.is_numeric)
+    compile_kernels(model, table, progress)
     before = model.callback
     with progress.solving() as show:
         listeners = [listener for listener in (show, before) if listener is not None]
@@ -74,16 +71,11 @@ def learn(
             model.set_params(callback=before)
 
 
-def compile_kernels(model: Golem, d: int, progress: ProgressDisplay = SILENT, local: bool = False) -> None:
-    """Compile the search before the first fit, so that the progress shows it; `local`: that of local scores."""
-    if not is_counted(model):
-        return
-    text = "Loading the search (compiled at the first use, up to half a minute)"
-    with progress.waiting(text):
-        if not local:
-            compile_search(NOISE_MODELS[model.noise].likelihood(2), d)
-        elif d > LARGEST_EXACT:
-            compile_node_scores()
+def compile_kernels(model: Golem, table: Table, progress: ProgressDisplay = SILENT) -> None:
+    """Compile the search before the first fit, so that the progress shows it."""
+    if model.settings.counts_edges:
+        with progress.waiting("Loading the search (compiled at the first use, up to half a minute)"):
+            compile_kernels_of(score_of(table, model.settings.score_settings).engine())
 
 
 def assess(

@@ -20,7 +20,7 @@ from golem.data.table_input import eager_frame, is_table
 from golem.data.table_summary import TableSummary
 from golem.graphs.graph_document import GraphDocument
 from golem.graphs.named_graph import NamedGraph
-from golem.output.document import SCORES, Supplement, describe
+from golem.output.document import SCORE_WORDS, Supplement, describe
 from golem.output.report.content import model_content, scatter_plots
 from golem.output.report.page import render
 from golem.runtime.files import write_text
@@ -120,7 +120,7 @@ def report_document(
     """
     content = model_content(document, truth, other) | {"scatters": scatter_plots(scatters)}
     try:
-        words = SCORES.get(document.score or "", document.score)
+        words = SCORE_WORDS.get(document.score or "", document.score)
         page = render(
             "model.html",
             content,
