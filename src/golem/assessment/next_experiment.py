@@ -113,9 +113,8 @@ def next_experiment(model: Any, *, random_state: int | np.random.Generator = 0) 
     """
     fitted = plain_model(model)
     check_is_fitted(fitted, "graph_")
-    graph, names = fitted.graph_, fitted.moments_.variables
-    if (undecided := graph.open_in_class) is None:
-        raise ValueError("The learned graph has a cycle, so it has no equivalence class to decide.")
+    graph, names = fitted.graph_, fitted.table_.names
+    undecided = graph.open_in_class  # an error if the graph has a cycle
     mean, least, sampled = expected_decisions(graph, undecided, random_state)
     order = sorted(np.flatnonzero(mean).tolist(), key=lambda j: (-round(float(mean[j]), 9), -int(least[j]), names[j]))
     ranking = tuple(CandidateExperiment(names[j], float(mean[j]), int(least[j])) for j in order)

@@ -12,7 +12,7 @@ from sklearn.base import clone
 
 from golem.assessment.bootstrap_result import Bootstrap
 from golem.assessment.diagnostics import Diagnosis, EdgeScatter
-from golem.assessment.diagnostics.edge_scatter import model_scatters
+from golem.assessment.diagnostics.edges import model_scatters
 from golem.assessment.selection import GolemCV, Selection
 from golem.data.coded_tables import counts_in_moments
 from golem.data.files.standard_input import spooled

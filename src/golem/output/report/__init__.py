@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from golem.assessment.bootstrap_result import HALVES
-from golem.assessment.diagnostics.edge_scatter import EdgeScatter, model_scatters
+from golem.assessment.diagnostics.edges import EdgeScatter, model_scatters
 from golem.data.coded_tables import CodedTable
 from golem.data.table_input import eager_frame, is_table
 from golem.data.table_summary import TableSummary
