@@ -12,7 +12,7 @@ from golem.data.moments import Moments
 from golem.data.table import Table
 from golem.estimator.fit import conclude, learn_scored
 from golem.estimator.golem import Golem
-from golem.estimator.name_order import NameOrder
+from golem.estimator.search_fit import NameOrder
 from golem.estimator.settings import is_counted
 from golem.runtime.types import BoolMatrix, Matrix
 from golem.score.solution import Status

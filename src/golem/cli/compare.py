@@ -92,7 +92,7 @@ def compare(
     from golem.data.knowledge import with_edges
     from golem.data.source import open_table
     from golem.data.targets import read_targets
-    from golem.workflow.inputs import naming, require_kept, title_of
+    from golem.workflow.steps import naming, require_kept, title_of
 
     chosen = [name for name in options.all_names(methods) if name]
     everything = not chosen

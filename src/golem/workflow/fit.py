@@ -36,8 +36,7 @@ from golem.runtime.messages import quoted
 from golem.runtime.names import suggests_parameters
 from golem.runtime.problems import Parameter, ProblemError, Text
 from golem.runtime.progress import ProgressDisplay
-from golem.workflow.inputs import naming, require_kept, title_of
-from golem.workflow.steps import SILENT, assess, choose, learn, was_interrupted, write
+from golem.workflow.steps import SILENT, assess, choose, learn, naming, require_kept, title_of, was_interrupted, write
 
 
 @dataclass(frozen=True, eq=False)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from golem.assessment.bootstrap_result import Bootstrap
 from golem.assessment.diagnostics import Diagnosis, diagnose, find_outside_intervals
 from golem.assessment.second_search import is_repeatable, keep_better
 from golem.assessment.selection import GolemCV, Selection
+from golem.data.files.standard_input import source_name
 from golem.data.source import Source
 from golem.data.table import Table
 from golem.estimator.golem import Golem
@@ -19,10 +21,11 @@ from golem.graphs.graph_document import GraphDocument
 from golem.output.document import RESULT_FILES, Supplement, describe, path_text, save_document
 from golem.output.figures import plot_model, plot_path, save_figure
 from golem.output.report import report_document
+from golem.runtime.dialects import FILES
 from golem.runtime.files import write_text
 from golem.runtime.interrupts import holding_interrupts, keep
 from golem.runtime.messages import counted
-from golem.runtime.problems import ProblemError, message_of
+from golem.runtime.problems import ProblemError, Set, message_of, placed
 from golem.runtime.progress import ProgressDisplay
 from golem.runtime.result_folder import result_folder
 from golem.runtime.types import Matrix
@@ -179,3 +182,31 @@ def write(
 def was_interrupted(model: Golem) -> bool:
     """Return whether Ctrl-C ended the fit."""
     return model.solution_.status is Status.INTERRUPTED
+
+
+def require_kept(inputs: Sequence[Path], output: Path, results: Collection[str]) -> None:
+    """Raise a ValueError if the results would overwrite an input file."""
+    written = {(output / name).resolve() for name in results}
+    for path in inputs:
+        if path.resolve() in written:
+            what = f"The results would overwrite {str(path)!r}. Choose another folder ("
+            raise ProblemError(what, Set("output"), ").")
+
+
+def title_of(paths: Sequence[str]) -> str:
+    """Return the title of a table in the report."""
+    return Path(source_name(paths[0])).name
+
+
+@contextlib.contextmanager
+def naming(data: Sequence[str], others: Sequence[object] = ()) -> Iterator[None]:
+    """Begin error messages about the rows with the name of the file, unless they are about another file."""
+    try:
+        yield
+    except ValueError as error:
+        if str(error).startswith(
+            (source_name(data[0]), *(f"{other}{end}" for other in others for end in (": ", " is not")))
+        ):
+            raise
+        more = f" and {len(data) - 1} more" if len(data) > 1 else ""
+        raise placed(error, f"{source_name(data[0])}{more}", FILES) from None
