@@ -5,6 +5,7 @@ import pytest
 
 import golem
 from golem import Golem, Knowledge, diagnose, next_experiment
+from golem.assessment.diagnostics.determined import _suspects
 from golem.data.coded_tables import CodedTable
 from golem.data.table import Part, Table
 from golem.data.variables import Coding, Variable
@@ -91,6 +92,15 @@ def test_a_level_that_only_an_experiment_on_its_effect_has(intervention):
     assert found["b"].coefficient == pytest.approx(EFFECT[1], abs=4 * found["b"].standard_error)
     assert found["c"].standard_error is None  # x is regressed on the rows of the control
     assert not diagnose(model).at("warning")
+
+
+def test_a_level_that_varies_between_environments_alone_is_not_determined():
+    rng = np.random.default_rng(3)
+    exp = rows(rng, 300)
+    exp[:, 0] = 2
+    both = table({"control": rows(rng, 400, levels=2), "exp": exp}, {"control": [], "exp": ["kind"]})
+    assert both.moments().variances[1] == 0
+    assert not _suspects(both.moments(), CODING)
 
 
 def test_effects_on_a_number_and_on_a_category_are_told_apart():

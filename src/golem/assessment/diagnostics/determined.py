@@ -138,7 +138,8 @@ def _suspects(moments: Moments, coding: Coding) -> dict[int, tuple[str, ...] | N
     can combine levels.
     """
     S, scale = moments.covariance, np.sqrt(moments.variances)
-    R = S / np.outer(scale, scale)
+    unit = np.where(scale > 0, scale, 1.0)  # a level may vary between environments alone
+    R = S / np.outer(unit, unit)
     R[np.diag_indices_from(R)] = 1 + _DETERMINED**2
     precision = np.linalg.inv(R)
     found: dict[int, tuple[str, ...] | None] = {}
@@ -160,6 +161,7 @@ def _determining(moments: Moments, coding: Coding, j: int) -> tuple[int, ...]:
     """Return the variables that alone determine variable j."""
     S, first, found = moments.covariance, coding.first, []
     own = np.arange(first[j], first[j + 1])
+    own = own[np.diagonal(S)[own] > 0]
     for i in range(len(coding.names)):
         fit = None if i == j else regress_block(S, moments.n, own, np.arange(first[i], first[i + 1]))
         if fit is not None and _shares(fit.residual, S[np.ix_(own, own)])[-1] < _DETERMINED:
