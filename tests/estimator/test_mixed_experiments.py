@@ -116,3 +116,10 @@ def test_an_experiment_without_effect_directs_nothing():
     table = pd.concat([draw(300, k).assign(arm=label) for k, label in enumerate(TARGETS)], ignore_index=True)
     model = Golem().fit(table, environments="arm", targets=TARGETS)
     assert not model.by_intervention_.any()
+
+
+def test_a_level_may_occur_only_where_an_experiment_sets_it(parts):
+    rare = parts | {"kind": parts["kind"].assign(kind="new")}
+    model = Golem(intervention="hard").fit(rare, targets=TARGETS)
+    assert "new" in model.variables_[0].levels
+    assert ("dose", "size") in {edge[:2] for edge in model.edges_}
