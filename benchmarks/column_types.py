@@ -26,7 +26,7 @@ import numpy as np
 import pyarrow as pa
 
 from golem import Golem, diagnose, metrics
-from golem.comparison.registry import prepare
+from golem.comparison.registry import compile_method
 from golem.data.unusable import UnusableColumnsError
 from golem.simulate import simulate
 from golem_experiments.network_files import read_bif
@@ -89,7 +89,7 @@ def measure(task: Row, folder: str, value: str) -> tuple[float, float]:
 def prepare_method(method: str) -> None:
     """Import and compile what a method needs."""
     warnings.simplefilter("ignore")  # of rare levels
-    prepare("order" if method == "numbers" else "order-mixed")
+    compile_method("order" if method == "numbers" else "order-mixed")
 
 
 def main() -> None:

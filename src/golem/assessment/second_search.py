@@ -63,7 +63,7 @@ def keep_better(model: Golem, table: Table | None = None) -> None:
         other = _compared(again, model)
         score = model.fit_.score if table is None else model.fit_.score.with_table(table)
         model.adopt(conclude(score, model.settings, model.knowledge_, again.solution_, again.start_solution_))
-    model.second_search_ = other
+    model.remember(second_search=other)
 
 
 def _compared(shown: Golem, other: Golem) -> SecondSearch:

@@ -34,7 +34,7 @@ from golem.data.levels import warn_of_rare_levels, warn_of_texts
 from golem.data.missing import MissingChoice, add_markers, require_choice
 from golem.data.moments import Moments
 from golem.data.resampling import merged
-from golem.data.table import Table, require_rows
+from golem.data.table import Table, require_environment_rows
 from golem.data.targets import no_rows
 from golem.data.unusable import unusable_error, unusable_variables, without_levels
 from golem.runtime.progress import Counter
@@ -348,7 +348,7 @@ def shards_by_label(
     found: dict[str, list[Moments]] = {label: [] for label in table.labels}
     for number, part in zip(numbers, used, strict=True):
         found[table.labels[number // shards]].append(part)
-    require_rows({label: sum(part.n for part in own) for label, own in found.items()})
+    require_environment_rows({label: sum(part.n for part in own) for label, own in found.items()})
     return found
 
 
@@ -366,7 +366,7 @@ def moments_by_em(table: TableFiles, rows: FileRows, progress: Counter | None = 
     labels = table.labels or ("",)
     tables = [CodedTable(table.coding, table.rows_of_label(rows.values, label)) for label in labels]
     if table.labels:
-        require_rows({label: len(own.rows) for label, own in zip(labels, tables, strict=True)})
+        require_environment_rows({label: len(own.rows) for label, own in zip(labels, tables, strict=True)})
     with naming(table.files[0].path):
         found = [moments for moments, _ in moments_of_parts(tables, "em", labels, progress)]
     assert found[0].missing is not None  # EM always records what it found

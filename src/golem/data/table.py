@@ -399,7 +399,7 @@ class Table:
 
     def require_learnable(self, intervention: Intervention) -> None:
         """Raise a ValueError for environments from which no graph can be learned."""
-        require_rows({part.label: part.moments.n for part in self.parts})
+        require_environment_rows({part.label: part.moments.n for part in self.parts})
         if always := [name for j, name in enumerate(self.names) if not self.without(j)]:
             raise ValueError(
                 f"Column {quoted(always)} is a target in every environment, so nothing shows what it depends on "
@@ -457,7 +457,7 @@ def require_same_columns(names: Mapping[str, Sequence[str]]) -> Sequence[str]:
     return first
 
 
-def require_rows(sizes: Mapping[str, int]) -> None:
+def require_environment_rows(sizes: Mapping[str, int]) -> None:
     """Raise a ValueError for environments with too few rows."""
     if small := [f"{label!r} ({counted(n, 'row')})" for label, n in sizes.items() if n < LEAST_ROWS]:
         raise ValueError(

@@ -18,7 +18,7 @@ from golem.data.levels import warn_of_codes, warn_of_rare_levels
 from golem.data.missing import MissingChoice
 from golem.data.moments import Moments
 from golem.data.resampling import merged
-from golem.data.table import Part, RowSource, Table, require_rows, require_same_columns
+from golem.data.table import Part, RowSource, Table, require_environment_rows, require_same_columns
 from golem.data.table_errors import MissingValuesError
 from golem.data.table_input import are_booleans, is_mapping, is_table, real_matrix, rows_and_names
 from golem.data.targets import coded_labels, naming_environment
@@ -180,7 +180,7 @@ def _environments(X: Any, environments: Any, missing: MissingChoice) -> tuple[li
 def _from_mapping(given: Mapping[str, Any], missing: MissingChoice) -> tuple[list[Part], bool]:
     """Return one part per table, and whether the columns have names."""
     shapes: dict[str, tuple[int, ...]] = {label: getattr(part, "shape", ()) for label, part in given.items()}
-    require_rows({label: shape[0] for label, shape in shapes.items() if len(shape) == 2})
+    require_environment_rows({label: shape[0] for label, shape in shapes.items() if len(shape) == 2})
     known, tables = {}, {}
     for label, part in given.items():
         with naming_environment(label), warnings.catch_warnings(action="ignore", category=DataWarning):
@@ -200,7 +200,7 @@ def _from_mapping(given: Mapping[str, Any], missing: MissingChoice) -> tuple[lis
 
 def _parts_of(tables: Mapping[str, CodedTable], missing: MissingChoice) -> list[Part]:
     """Return the parts of a table with environments; their coding is the same."""
-    require_rows({label: len(table.rows) for label, table in tables.items()})
+    require_environment_rows({label: len(table.rows) for label, table in tables.items()})
     if not tables:
         return []
     found = moments_of_parts(list(tables.values()), missing, list(tables))

@@ -301,6 +301,11 @@ class Golem(NotebookDisplay, TableEstimator, GraphMatrices, Conveniences):
             warn_user(solution.status.value + stage, ConvergenceWarning)
         return self
 
+    def remember(self, **found: Any) -> None:
+        """Keep what an assessment of the model has found, as attributes of these names with an underscore."""
+        for name, value in found.items():
+            setattr(self, f"{name}_", value)
+
     @property
     def settings(self) -> Settings:
         """The parameters, as the functions that learn a graph take them."""

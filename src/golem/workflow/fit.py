@@ -236,7 +236,7 @@ def fit_file(
                 selection = choose(search, model, table, progress)
             learn(model, table, progress, checkpoint)
             if selection is not None:
-                model.selection_ = selection
+                model.remember(selection=selection)
             title = title_of(paths)
             supplement = Supplement(_files(paths, folder, reading, targets), summary)
             supplement, left = assess(
