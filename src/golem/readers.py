@@ -1,10 +1,9 @@
 """Files to tables, moments and graphs; a short path to `golem.data` and `golem.graphs.formats`."""
 
-from golem.data.environment_files import environments_from_file
 from golem.data.files.covariance_files import read_covariance
 from golem.data.files.table_files import Paths, TableFiles
 from golem.data.readers import (
-    Table,
+    environments_from_file,
     moments_from_dask,
     moments_from_file,
     read_table,
@@ -12,6 +11,7 @@ from golem.data.readers import (
     shards_from_file,
     shards_of,
 )
+from golem.data.table import Table
 from golem.graphs.formats import read_graph
 from golem.graphs.named_graph import NamedGraph
 

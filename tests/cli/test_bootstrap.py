@@ -80,8 +80,8 @@ def test_without_it_nothing_is_added(data):
 
 
 def test_large_files_are_drawn_by_shards(data, monkeypatch):
-    monkeypatch.setattr("golem.data.table_source.ROWS_UP_TO", 10)
-    monkeypatch.setattr("golem.data.table_source.SHARDS", 25)
+    monkeypatch.setattr("golem.data.source.ROWS_UP_TO", 10)
+    monkeypatch.setattr("golem.data.source.SHARDS", 25)
     printed = json.loads(fit(data, "--bootstrap", 10, "--json"))
     expected = golem.bootstrap(Golem(), shards_from_file(data, 25), 10)
     written = document(data)["bootstrap"]

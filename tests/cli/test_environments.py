@@ -106,19 +106,17 @@ def test_a_comparison_summarizes_the_table_and_names_lines(frame, tmp_path):
     assert "1 value is missing in 1 of 300 rows" in found
 
 
-def test_true_and_false_are_numbers(frame):
+def test_true_and_false_are_categories_unless_they_are_numeric(frame):
     table = frame.assign(d=frame["c"] + np.random.default_rng(1).normal(size=300) > 0)
     table.to_csv("data.csv", index=False)
     words = ["--environment", "arm", "--targets", "targets.json", "-o", "out", "-q"]
-    model = Golem().fit(table.astype({"d": float}), environments="arm", targets=TARGETS)
-    for option in ([], ["--numeric", "d"]):
+    for option, kind in (([], bool), (["--numeric", "d"], float)):
+        model = Golem().fit(table.astype({"d": kind}), environments="arm", targets=TARGETS)
+        assert model.table_.coding.is_numeric == (kind is float)
         golem("fit", "data.csv", *option, *words)
-        np.testing.assert_allclose(read_graph("out/graph.json").weights, model.weights_)
-    # Text in another column is not blamed on them.
+        np.testing.assert_array_equal(read_graph("out/graph.json").adjacency, model.adjacency_)
+    np.testing.assert_allclose(read_graph("out/graph.json").weights, model.weights_)
+    # Text is a category as well.
     table.assign(e=np.where(frame["a"] > 0, "yes", "no")).to_csv("data.csv", index=False)
-    said = golem("fit", "data.csv", *words, code=1)
-    assert "1 of 5 columns is not numeric: 'e'" in said
-    assert "--drop e. Environments cannot be combined with categories yet." in said
-    # Next to other numbers, they are text.
-    table.assign(d=np.where(table["d"], "True", "2")).to_csv("data.csv", index=False)
-    assert "Column 'd' is numeric except for 'True' in line" in golem("fit", "data.csv", *words, code=1)
+    golem("fit", "data.csv", *words, "--bootstrap", "3")
+    assert len(read_graph("out/graph.json").names) == 5

@@ -12,7 +12,7 @@ import pytest
 from command_line import golem
 from golem import Golem
 from golem.cli import terminal
-from golem.data import table_source
+from golem.data import source as files
 from golem.data.files import streaming
 from golem.diagnostics import Diagnosis, Finding, diagnose
 from golem.readers import read_table
@@ -54,17 +54,17 @@ def test_checks_can_be_left_out(chain):
 
 
 def test_rows_that_do_not_fit_are_not_read_again(chain, monkeypatch):
-    monkeypatch.setattr(table_source, "MOST_NUMBERS", 2999)
+    monkeypatch.setattr(files, "MOST_NUMBERS", 2999)
     assert (
         "Note: Not checked, because the rows were not available"
         in golem("fit", chain / "data.csv", "-o", chain / "out").stdout
     )
-    monkeypatch.setattr(table_source, "MOST_NUMBERS", 3000)
+    monkeypatch.setattr(files, "MOST_NUMBERS", 3000)
     assert "Not checked" not in golem("fit", chain / "data.csv", "-o", chain / "out").stdout
 
 
 def test_a_large_table_is_checked_on_a_sample(chain, monkeypatch):
-    monkeypatch.setattr(table_source, "MOST_NUMBERS", 1000)
+    monkeypatch.setattr(files, "MOST_NUMBERS", 1000)
     monkeypatch.setattr(streaming, "ROWS_PER_BLOCK", 10)
     walk = np.random.default_rng(0).normal(size=(500, 4)).cumsum(axis=0)
     np.savetxt(chain / "walk.csv", walk, delimiter=",", header="a,b,c,d", comments="")

@@ -141,6 +141,6 @@ def test_bootstrap_and_selection_go_together_with_em(files, rows, tmp_path):
 
 @pytest.mark.parametrize("options", [["--bootstrap", 5], ["--select", "cv"], ["--select", "stability"]])
 def test_shards_have_no_em(options, files, tmp_path, monkeypatch):
-    monkeypatch.setattr("golem.data.table_source.ROWS_UP_TO", 0)
+    monkeypatch.setattr("golem.data.source.ROWS_UP_TO", 0)
     result = golem("fit", files[0], "-o", tmp_path / "out", "--missing", "em", *options, expect=1)
     assert "supports neither shards nor clusters" in result.output

@@ -44,9 +44,9 @@ def test_the_choice_is_that_of_the_library(select, data, tmp_path):
 
 
 def test_large_files_are_divided_into_shards(data, tmp_path, monkeypatch):
-    monkeypatch.setattr("golem.data.table_source.ROWS_UP_TO", 0)
-    monkeypatch.setattr("golem.data.table_source.SHARDS", 10)
-    monkeypatch.setattr("golem.data.table_source.rows_of", None)  # the rows are not read again
+    monkeypatch.setattr("golem.data.source.ROWS_UP_TO", 0)
+    monkeypatch.setattr("golem.data.source.SHARDS", 10)
+    monkeypatch.setattr("golem.data.source.read_rows", None)  # the rows are not read again
     result = golem("fit", data, "-o", tmp_path / "out", "--noise", "ev", "--select", "cv", "--json", "--no-diagnose")
     assert json.loads(result.output)["selection"]["method"] == "cv"
 

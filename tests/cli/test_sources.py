@@ -107,7 +107,7 @@ def test_a_marker_of_one_column_does_not_apply_to_others(marker, rows, tmp_path)
     path.write_text(text(np.where(np.isnan(rows) & (np.arange(3) != 1), 0.5, rows), marker))
     found = read_table(path, na=[f"b={marker}"])
     np.testing.assert_array_equal(np.isnan(found.values), np.column_stack([0 * cells, cells, 0 * cells]))
-    assert found.markers == {"b": {marker: cells.sum()}}
+    assert found.missing.markers == {"b": {marker: cells.sum()}}
     with pytest.raises(
         ValueError,
         match=r"No value of the columns used is 'a=.*'|'b' is numeric except for 'none given' in line",

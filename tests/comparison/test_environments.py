@@ -76,5 +76,5 @@ def test_a_file_with_a_column_of_environments(drawn, tmp_path):
     found = compare_file(path, "order-hard", environment="arm", targets=targets)
     here = compare(drawn.data, "order-hard", environments=drawn.labels, targets=drawn.targets)
     assert (found.estimates["order-hard"].graph == here.estimates["order-hard"].graph).all()
-    with pytest.raises(ValueError, match="both environment="):
+    with pytest.raises(ValueError, match="Environments need targets="):
         compare_file(path, "order-hard", environment="arm")

@@ -1,14 +1,16 @@
 """Environments in files: one pass, any format, any pieces."""
 
+import itertools
+
 import numpy as np
 import pandas as pd
 import pytest
 
 from golem.data.checks import DataWarning
-from golem.data.environment_files import EnvironmentSource, environment_shards, environments_from_file, labelled
 from golem.data.files import batches
-from golem.data.files.labelling import label_of
-from golem.data.files.table_files import TableFiles
+from golem.data.files.table_files import TableFiles, label_of
+from golem.data.readers import environments_from_file, shards_by_label
+from golem.data.source import TableSource
 from golem.data.table_reading import read_table
 from golem.runtime.progress import ProgressDisplay
 
@@ -40,8 +42,8 @@ def assert_same(found, expected):
     for one, other in zip(found.parts, expected.parts, strict=True):
         one, other = one.moments, other.moments
         assert one.n == other.n
-        np.testing.assert_allclose(one.mean, other.mean, rtol=1e-14)
-        np.testing.assert_allclose(one.covariance, other.covariance, rtol=1e-9)
+        np.testing.assert_allclose(one.mean, other.mean, rtol=1e-12)
+        np.testing.assert_allclose(one.covariance, other.covariance, rtol=1e-9, atol=1e-12)
 
 
 @pytest.mark.parametrize("kind", ["csv", "csv.gz", "parquet"])
@@ -113,8 +115,8 @@ def test_the_label_is_the_name_without_its_ending(name, label):
 
 
 def test_shards_of_environments_add_up(frame, expected, tmp_path):
-    table = labelled(TableFiles.open(write(frame, tmp_path, "csv"), hidden="arm"), "arm", TARGETS)
-    parts = environment_shards(table, 6)
+    table = TableFiles.open(write(frame, tmp_path, "csv"), hidden="arm").labelled("arm", TARGETS)
+    parts = shards_by_label(table, 6)
     for label, moments in ((part.label, part.moments) for part in expected.parts):
         total = sum(parts[label][1:], start=parts[label][0])
         np.testing.assert_allclose(total.covariance, moments.covariance, rtol=1e-9)
@@ -130,12 +132,75 @@ def test_missing_values_are_treated_in_each_environment(frame, tmp_path, missing
     assert_same(found, read_table(frame, environments="arm", targets=TARGETS, missing=missing))
 
 
-def test_categories_are_refused(frame, tmp_path):
-    frame["site"] = np.where(frame["a"] > 1e6, "u", "v")
-    message = r"'site' \(.*\['site'\]\)?\. Environments cannot be combined with categories yet\."
-    for kind in ("csv", "parquet"):
-        with pytest.raises(ValueError, match=message):
-            environments_from_file(write(frame, tmp_path, kind), TARGETS, environment="arm")
+@pytest.fixture
+def mixed(frame, rng):
+    """Numbers, a category of which one environment lacks a level, Booleans, and codes of few numbers."""
+    site = np.where(frame["arm"] == "7", rng.choice(["u", "v"], 400), rng.choice(["u", "v", "w"], 400))
+    return frame.drop(columns="c").assign(c=rng.integers(1, 4, 400), site=site, male=rng.random(400) < 0.4)
+
+
+@pytest.mark.parametrize("kind", ["csv", "csv.gz", "parquet"])
+@pytest.mark.parametrize("size", [500, 1 << 25])
+def test_categories_of_environments_share_their_levels(mixed, tmp_path, kind, size, monkeypatch):
+    monkeypatch.setattr(batches, "_BYTES", size)
+    monkeypatch.setattr(batches, "_LARGEST_BLOCK", 4 * size)
+    expected = read_table(mixed, environments="arm", targets=TARGETS)
+    found = environments_from_file(write(mixed, tmp_path, kind), TARGETS, environment="arm")
+    assert found.coding == expected.coding
+    assert found.coding.categories == ("site", "male")
+    assert_same(found, expected)
+    coded = environments_from_file(
+        write(mixed, tmp_path, kind), TARGETS, environment="arm", categorical=["c"], numeric=["male"] * (kind != "csv")
+    )
+    assert coded.coding.variables[2].levels in itertools.permutations("123")
+
+
+@pytest.mark.parametrize("missing", ["drop", "em"])
+def test_missing_values_of_categories_are_treated_in_each_environment(mixed, tmp_path, missing, rng):
+    mixed.loc[rng.choice(400, 30, replace=False), "site"] = None
+    mixed.loc[rng.choice(400, 30, replace=False), "a"] = np.nan
+    path = write(mixed, tmp_path, "csv")
+    expected = read_table(mixed, environments="arm", targets=TARGETS, missing=missing)
+    assert_same(environments_from_file(path, TARGETS, environment="arm", missing=missing), expected)
+    table = TableFiles.open(path, hidden="arm").labelled("arm", TARGETS)
+    for divided in (True, False):
+        source = TableSource(table, TARGETS, divided=divided)
+        found = source.read(missing, ProgressDisplay())
+        assert_same(found, expected)
+        for part, other in zip(found.parts, expected.parts, strict=True):
+            rows = part.read_rows()
+            rows = rows if missing == "em" else rows[~np.isnan(rows).any(axis=1)]
+            np.testing.assert_allclose(rows, other.read_rows())
+    assert found.unit == "halves"
+    drawn = found.draw(np.random.default_rng(0))
+    again = expected.draw(np.random.default_rng(0))
+    assert_same(drawn, again)
+
+
+def test_one_file_per_environment_shares_the_levels(mixed, tmp_path):
+    expected = read_table(mixed, environments="arm", targets=TARGETS)
+    paths = []
+    for label, own in mixed.groupby("arm"):
+        paths.append(tmp_path / f"{label}.csv")
+        own.drop(columns="arm").to_csv(paths[-1], index=False)
+    found = environments_from_file(paths, TARGETS)
+    assert found.coding == expected.coding
+    assert_same(found, expected)
+
+
+def test_columns_that_cannot_be_used_with_environments(mixed, tmp_path):
+    unusable = mixed.assign(one="x", twice=2 * mixed["a"], copy=mixed["site"] + "!")
+    for missing in ("error", "em"):
+        source = TableSource(
+            TableFiles.open(write(unusable, tmp_path, "csv"), hidden="arm").labelled("arm", TARGETS), TARGETS
+        )
+        found = [column.name for column in source.unusable(missing, ProgressDisplay())]
+        assert found == ["one", "twice", "copy"]
+    with pytest.raises(ValueError, match="Column 'one' is constant"):
+        source.read("error", ProgressDisplay())
+    dates = mixed.assign(day=pd.date_range("2020-01-01", periods=400).astype(str))
+    with pytest.raises(ValueError, match="'day' contains dates"):
+        environments_from_file(write(dates, tmp_path, "csv"), TARGETS, environment="arm")
 
 
 def test_wrong_labels_are_refused_with_their_place(frame, tmp_path):
@@ -152,13 +217,19 @@ def test_wrong_labels_are_refused_with_their_place(frame, tmp_path):
         environments_from_file(write(small, tmp_path, "csv"), TARGETS, environment="arm")
 
 
+def opened(frame, folder, **how):
+    table = TableFiles.open(write(frame, folder, "csv"), hidden="arm").labelled("arm", TARGETS)
+    return TableSource(table, TARGETS, **how)
+
+
 @pytest.mark.parametrize("by_rows", [True, False])
-def test_a_source_can_be_resampled(frame, expected, tmp_path, by_rows):
-    table = labelled(TableFiles.open(write(frame, tmp_path, "csv"), hidden="arm"), "arm", TARGETS)
-    source = EnvironmentSource(table, TARGETS, divided=True, scheduler=None, by_rows=by_rows, shards=25)
-    assert_same(source.read("error", ProgressDisplay()), expected)
-    assert source.sample.unit == ("rows" if by_rows else "shards")
-    drawn = source.sample.draw(np.random.default_rng(0))
+def test_a_source_can_be_resampled(frame, expected, tmp_path, by_rows, monkeypatch):
+    monkeypatch.setattr("golem.data.source.ROWS_UP_TO", 2**28 if by_rows else 0)
+    monkeypatch.setattr("golem.data.source.SHARDS", 25)
+    table = opened(frame, tmp_path, divided=True).read("error", ProgressDisplay())
+    assert_same(table, expected)
+    assert table.unit == ("rows" if by_rows else "shards")
+    drawn = table.draw(np.random.default_rng(0))
     assert drawn.named_targets == expected.named_targets
     rows = [part.read_rows() for part in drawn.parts]
     sizes = [part.moments.n for part in expected.parts]
@@ -166,27 +237,26 @@ def test_a_source_can_be_resampled(frame, expected, tmp_path, by_rows):
 
 
 @pytest.mark.parametrize("most_numbers", [10**6, 0])
-def test_a_source_keeps_rows_or_a_sample_for_the_directions(frame, tmp_path, most_numbers):
-    table = labelled(TableFiles.open(write(frame, tmp_path, "csv"), hidden="arm"), "arm", TARGETS)
-    how = {"divided": False, "scheduler": None, "by_rows": True, "shards": 25}
-    source = EnvironmentSource(table, TARGETS, **how, most_numbers=most_numbers)
-    source.read("error", ProgressDisplay())
-    found = source.sample_of_environments()
-    assert set(found) == set(TARGETS)
-    for label, rows in found.items():
-        own = frame[frame["arm"] == label].drop(columns="arm").to_numpy()
+def test_a_source_keeps_rows_or_a_sample_for_the_directions(frame, tmp_path, most_numbers, monkeypatch):
+    monkeypatch.setattr("golem.data.source.MOST_NUMBERS", most_numbers)
+    source = opened(frame, tmp_path)
+    table = source.read("error", ProgressDisplay())
+    assert set(table.labels) == set(TARGETS)
+    for part in table.parts:
+        rows, own = part.read_rows(), frame[frame["arm"] == part.label].drop(columns="arm").to_numpy()
         assert {tuple(row) for row in rows.round(6)} <= {tuple(row) for row in own.round(6)}
         assert len(rows) == len(own) or not most_numbers
+    assert source.checked_rows is None
+    assert source.summary.rows == 400
 
 
-def test_environments_of_few_shards_are_not_resampled_without_a_word(frame, tmp_path):
-    path = write(frame.sort_values("arm"), tmp_path, "csv")
-    table = labelled(TableFiles.open(path, hidden="arm"), "arm", TARGETS)
+def test_environments_of_few_shards_are_not_resampled_without_a_word(frame, tmp_path, monkeypatch):
+    monkeypatch.setattr("golem.data.source.ROWS_UP_TO", 0)
     few = pytest.warns(DataWarning, match="shards of environment")
     one = pytest.raises(ValueError, match="One shard of environment")
     for shards, outcome in ((15, few), (1, one)):
-        source = EnvironmentSource(table, TARGETS, divided=True, scheduler=None, by_rows=False, shards=shards)
-        source.read("error", ProgressDisplay())
+        monkeypatch.setattr("golem.data.source.SHARDS", shards)
+        table = opened(frame.sort_values("arm"), tmp_path, divided=True).read("error", ProgressDisplay())
         with outcome:
-            source.sample.require_resampling()
-        assert source.sample.unit == "shards"
+            table.require_resampling()
+        assert table.unit == "shards"

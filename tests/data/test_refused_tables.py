@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 from golem import Golem
 from golem.cli import app
 from golem.comparison import compare_file
-from golem.data.table_source import Reading, open_source
+from golem.data.source import Reading, open_source
 from golem.runtime.progress import ProgressDisplay
 
 ROWS = 60
@@ -43,7 +43,7 @@ def read(table, path, missing="error"):
     """Read a table as `golem fit` does; return the message, and the lines of its only summary."""
     table.to_csv(path, index=False) if path.suffix == ".csv" else table.to_parquet(path)
     shown = Shown()
-    source = open_source([str(path)], Reading(), divided=False, checked=True, scheduler=None)
+    source = open_source([str(path)], Reading(), checked=True)
     with pytest.raises(ValueError) as error:  # noqa: PT011
         source.read(missing, shown)
     (summary,) = shown.tables
@@ -132,7 +132,7 @@ def test_a_table_of_identifiers_alone_is_refused(tmp_path):
     path = tmp_path / "a.csv"
     names, mails = [f"id{k}" for k in range(ROWS)], [f"m{k}" for k in range(ROWS)]
     pd.DataFrame({"name": names, "mail": mails}).to_csv(path, index=False)
-    source = open_source([str(path)], Reading(), divided=False, checked=True, scheduler=None)
+    source = open_source([str(path)], Reading(), checked=True)
     with pytest.raises(ValueError, match=r"drop=\['name', 'mail'\]"):
         source.read("error", ProgressDisplay())
 

@@ -9,7 +9,7 @@ from golem import Golem
 from golem.data.checks import DataWarning
 from golem.data.coded_tables import CodedTable
 from golem.data.levels import note_of_texts
-from golem.data.table_source import Reading, open_source
+from golem.data.source import Reading, open_source
 from golem.data.table_summary import TableSummary
 from golem.data.variables import Coding, Variable
 from golem.readers import moments_from_file
@@ -33,7 +33,7 @@ def frame(n=200):
 def opened(table, path, **how):
     table.to_csv(path, index=False)
     reading = Reading(**how)
-    return open_source([str(path)], reading, divided=False, checked=True, scheduler=None)
+    return open_source([str(path)], reading, checked=True)
 
 
 def test_the_summary_is_that_of_pandas(tmp_path):
@@ -170,7 +170,8 @@ def test_the_rows_have_the_codes_of_the_moments(tmp_path, missing):
         table.loc[table["site"] == "v", "x"] = frame()["x"]
         table.loc[:20, "x"] = np.nan
     source = opened(table, tmp_path / "a.csv")
-    moments, rows = source.read(missing, QUIET), source.sample_of_rows()
+    moments = source.read(missing, QUIET).moments()
+    rows = source.table.values
     expected = CodedTable.read(table)
     assert moments.coding == (expected.complete() if missing == "drop" else expected).coding
     complete = rows[~np.isnan(rows).any(axis=1)]
@@ -181,16 +182,13 @@ def test_the_rows_have_the_codes_of_the_moments(tmp_path, missing):
 def test_all_codes_of_a_discrete_table_are_kept(tmp_path):
     table = frame().drop(columns=["one", "x"]).astype({"visits": str})
     source = opened(table, tmp_path / "a.csv", categorical=["visits"])
-    moments = source.read("error", QUIET)
-    codes = moments.coding.codes(source.sample_of_rows())
-    for j, variable in enumerate(moments.coding.variables):
+    found = source.read("error", QUIET)
+    codes = found.coding.codes(found.values)
+    for j, variable in enumerate(found.coding.variables):
         assert np.array(variable.levels)[codes[:, j]].tolist() == table[variable.name].tolist()
 
 
-def test_types_do_not_apply_to_environments_and_covariances(tmp_path):
+def test_types_do_not_apply_to_covariances(tmp_path):
     (tmp_path / "a.csv").write_text("a,b\n1,2\n3,4\n")
-    reading = Reading(categorical=["a"], environment="b")
-    with pytest.raises(ValueError, match="have only numbers"):
-        open_source([str(tmp_path / "a.csv")], reading, False, True, None, targets={"2": [], "4": ["a"]})
     with pytest.raises(ValueError, match=r"so categorical=\[\.\.\.\] cannot be used"):
-        open_source([str(tmp_path / "a.csv")], Reading(categorical=["a"], covariance=True, rows=9), False, True, None)
+        open_source([str(tmp_path / "a.csv")], Reading(categorical=["a"], covariance=True, rows=9))

@@ -7,7 +7,7 @@ import pytest
 import golem
 from golem import Golem, GolemCV, Knowledge, Moments
 from golem.comparison.registry import METHODS
-from golem.data import table_source
+from golem.data import source as files
 from golem.graphs.dag import cpdag
 from golem.workflow import fit_file
 
@@ -127,9 +127,9 @@ def test_of_the_methods_to_compare_only_order_uses_shapes():
     assert [name for name, model in methods.items() if model.settings.uses_shape] == ["order"]
 
 
-@pytest.mark.parametrize("most", [table_source.MOST_NUMBERS, 0])
+@pytest.mark.parametrize("most", [files.MOST_NUMBERS, 0])
 def test_files_give_the_same_directions(table, tmp_path, monkeypatch, most):
-    monkeypatch.setattr(table_source, "MOST_NUMBERS", most)  # 0: only a sample of the rows is kept
+    monkeypatch.setattr(files, "MOST_NUMBERS", most)  # 0: only a sample of the rows is kept
     path = tmp_path / "table.csv"
     table.to_csv(path, index=False)
     result = fit_file(path, tmp_path / "out", Golem("nv"), diagnose=False)

@@ -10,7 +10,7 @@ import pytest
 import scipy.sparse
 
 from golem import Golem, Moments
-from golem.data.table_source import TableSource
+from golem.data.source import TableSource
 from golem.readers import TableFiles, read_table, shards_from_file
 from golem.runtime import machine
 from golem.runtime.progress import ProgressDisplay

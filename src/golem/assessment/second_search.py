@@ -5,16 +5,14 @@ from __future__ import annotations
 import dataclasses
 import warnings
 from dataclasses import dataclass
-from typing import Any
 
 from sklearn.base import clone
 
 from golem.data.moments import Moments
 from golem.data.table import Table
-from golem.data.table_reading import read_table
 from golem.estimator.fit import conclude, learn_scored
 from golem.estimator.golem import Golem
-from golem.estimator.name_order import NameOrder
+from golem.estimator.search_fit import NameOrder
 from golem.estimator.settings import is_counted
 from golem.runtime.types import BoolMatrix, Matrix
 from golem.score.solution import Status
@@ -54,16 +52,16 @@ def second_search(model: Golem) -> SecondSearch:
     return known or _compared(model, reversed_refit(model))
 
 
-def keep_better(model: Golem, rows: Any = None) -> None:
+def keep_better(model: Golem, table: Table | None = None) -> None:
     """Search again, let the model show the better of the two graphs, and keep how the other one differs.
 
-    `rows` are for directions by the shape of the noise and by interventions.
+    `table` is that of the fit with its rows, for directions by the shape of the noise and by interventions.
     """
     again = reversed_refit(model)
     other = _compared(model, again)
     if other.excess < 0:
         other = _compared(again, model)
-        score = model.fit_.score.with_table(read_table(model.table_, rows=rows))
+        score = model.fit_.score if table is None else model.fit_.score.with_table(table)
         model.adopt(conclude(score, model.settings, model.knowledge_, again.solution_, again.start_solution_))
     model.second_search_ = other
 

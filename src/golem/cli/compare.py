@@ -90,8 +90,9 @@ def compare(
     from golem.comparison.run import compare_file, default_methods, packages_not_installed
     from golem.data.files.standard_input import spooled
     from golem.data.knowledge import with_edges
-    from golem.data.table_source import open_table
-    from golem.workflow.inputs import naming, require_kept, title_of
+    from golem.data.source import open_table
+    from golem.data.targets import read_targets
+    from golem.workflow.steps import naming, require_kept, title_of
 
     chosen = [name for name in options.all_names(methods) if name]
     everything = not chosen
@@ -105,9 +106,10 @@ def compare(
         bars = ProgressBars(bars=not (quiet or as_json), notes=not quiet)
         reading = table.reading
         if environment is not None:
-            reading = dataclasses.replace(reading, drop=[*reading.drop, environment])
-        with showing_warnings(quiet), naming([data]):
-            source = open_table(paths, reading, table.drop_dependent, table.missing, bars)
+            reading = dataclasses.replace(reading, environment=environment)
+        with showing_warnings(quiet), naming([data], [] if targets is None else [targets]):
+            known_targets = None if targets is None else read_targets(targets)
+            source = open_table(paths, reading, table.drop_dependent, table.missing, bars, known_targets)
         require_kept([*source.paths, *([truth] if truth else [])], output, COMPARISON_FILES)
         if (output / "graph.json").exists():
             raise ValueError(
@@ -125,8 +127,6 @@ def compare(
                 missing=table.missing,
                 time_limit=time_limit,
                 callback=show,
-                environment=environment,
-                targets=targets,
                 progress=bars,
             )
         result = _with_options(result)
@@ -170,9 +170,9 @@ def _print_comparison(comparison: Comparison, output: Path) -> None:
     """Print the table of a comparison, the warnings, and the edges on which the methods agree."""
     out.print(str(comparison))
     if comparison.settings.get("score"):
-        from golem.output.document import SCORES
+        from golem.output.document import SCORE_WORDS
 
-        out.print(f"\nScore: {SCORES[comparison.settings['score']]}, in units of the deviance; lower is better.")
+        out.print(f"\nScore: {SCORE_WORDS[comparison.settings['score']]}, in units of the deviance; lower is better.")
     elif any(row.bic is not None for row in comparison.rows):
         out.print(
             "\nBIC: with least-squares weights and free noise variances; lower is better. It changes if columns are "

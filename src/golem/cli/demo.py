@@ -43,9 +43,10 @@ def demo(output: OutputFolder = Path("demo-output"), quiet: Quiet = False, as_js
     skip_slow_imports()
     import numpy as np
 
-    from golem.assessment.diagnostics.edge_scatter import model_scatters
+    from golem.assessment.diagnostics.edges import model_scatters
     from golem.data.datasets import load_sachs
     from golem.data.moments import Moments
+    from golem.data.table import Table
     from golem.estimator.golem import Golem
     from golem.graphs import metrics
     from golem.graphs.named_graph import NamedGraph
@@ -59,7 +60,7 @@ def demo(output: OutputFolder = Path("demo-output"), quiet: Quiet = False, as_js
         progress = _DemoProgress(bars=not (quiet or as_json), notes=not quiet)
         require_writable(output)
         with showing_warnings(quiet):
-            learn(model, Moments.from_rows(rows, sachs.names), progress, rows=rows)
+            learn(model, Table.single(Moments.from_rows(rows, sachs.names), lambda: rows), progress)
         supplement = Supplement(diagnosis=None if was_interrupted(model) else check(model, lambda: rows, progress))
         document = describe(model, supplement)
         consensus = NamedGraph.from_class(sachs.truth, tuple(sachs.names))

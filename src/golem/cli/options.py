@@ -18,7 +18,7 @@ from golem.runtime.problems import told
 
 if TYPE_CHECKING:
     from golem.data.knowledge import NamedKnowledge
-    from golem.data.table_source import Reading
+    from golem.data.source import Reading
 
 # Options under one heading of the help, e.g. `model(help="...")`.
 output = partial(typer.Option, rich_help_panel="Output")
@@ -197,7 +197,7 @@ class TableOptions:
     @property
     def reading(self) -> Reading:
         """How the files are read."""
-        from golem.data.table_source import Reading
+        from golem.data.source import Reading
 
         return Reading(
             names(self.columns),

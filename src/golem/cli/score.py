@@ -104,7 +104,7 @@ def _check(graph: Path, data: list[str], table: TableOptions, plot: Path | None,
     """Check a graph against a table, and print the result."""
     from golem.assessment.consistency import check
     from golem.data.files.standard_input import spooled
-    from golem.data.table_source import open_source
+    from golem.data.source import open_source
     from golem.graphs.graph_document import GraphDocument
     from golem.output.figures import plot_check, require_picture, save_figure
     from golem.runtime.files import require_writable
@@ -115,12 +115,12 @@ def _check(graph: Path, data: list[str], table: TableOptions, plot: Path | None,
         require_picture(plot)
         require_writable(plot.parent, "file")
     with spooled(data) as paths, showing_warnings(quiet=False):
-        source = open_source(paths, table.reading, divided=False, checked=False, scheduler=None)
+        source = open_source(paths, table.reading)
         columns = source.names
         if set(known.names) < set(columns):  # others need not be numeric
             reading = dataclasses.replace(table.reading, columns=[name for name in columns if name in known.names])
-            source = open_source(paths, reading, divided=False, checked=False, scheduler=None)
-        moments = source.read(table.missing, ProgressBars(not as_json))
+            source = open_source(paths, reading)
+        moments = source.read(table.missing, ProgressBars(not as_json)).moments()
     result: Consistency = check(known, moments)
     if plot is not None:
         save_figure(lambda figure: plot_check(result, figure), plot)

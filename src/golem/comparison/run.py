@@ -27,18 +27,17 @@ from golem.comparison.registry import (
     require_known,
 )
 from golem.comparison.result import Comparison, Row, Step
-from golem.comparison.tables import labelled_rows
-from golem.data.coded_tables import CodedTable, counts_in_moments
+from golem.data.coded_tables import counts_in_moments
 from golem.data.files.table_files import Paths, listed
 from golem.data.inputs import check_knowledge, read_knowledge, require_shape
 from golem.data.knowledge import Knowledge, NamedKnowledge
 from golem.data.levels import warn_of_single_rows
 from golem.data.missing import MissingChoice
-from golem.data.moments import Moments
+from golem.data.source import CovarianceSource, Reading, Source, TableSource, open_table
 from golem.data.table import Table
 from golem.data.table_checks import check_table
 from golem.data.table_reading import read_table
-from golem.data.table_source import CovarianceSource, Reading, TableSource, open_table
+from golem.data.targets import read_targets
 from golem.graphs import metrics
 from golem.graphs.dag import as_adjacency
 from golem.graphs.edges import Edges
@@ -164,7 +163,7 @@ def compare(
 
 
 def compare_file(
-    path: Paths | TableSource | CovarianceSource,
+    path: Paths | Source,
     methods: str | Sequence[str] | None = None,
     *,
     truth: str | Path | None = None,
@@ -201,9 +200,9 @@ def compare_file(
     """
     missing, source, progress = options.get("missing", "error"), path, progress or ProgressDisplay()
     if not isinstance(source, TableSource | CovarianceSource):
-        unused = [*listed(drop), *([] if environment is None else [environment])]
-        reading = Reading(columns, unused, header, na, categorical, numeric, covariance, rows)
-        source = open_table([str(one) for one in listed(source)], reading, drop_dependent, missing, progress)
+        known = read_targets(targets) if isinstance(targets, str | Path) else targets
+        reading = Reading(columns, drop, header, na, categorical, numeric, covariance, rows, environment)
+        source = open_table([str(one) for one in listed(source)], reading, drop_dependent, missing, progress, known)
     check_knowledge(options.get("knowledge"), source.names)
     graph = None
     if truth is not None:
@@ -213,23 +212,11 @@ def compare_file(
         except ValueError as error:
             found = str(error).removesuffix(".")
             raise ValueError(f"{truth} does not match the table: {found}. Remove them from the truth.") from None
-    if environment is not None or targets is not None:
-        read = labelled_rows(source, environment, targets, missing)
-        progress.table(read.summary.text())
-        return compare(read.X, methods, environments=read.labels, targets=read.targets, truth=graph, **options)
-    moments = source.read(missing, progress)
-    warn_of_single_rows(counts_in_moments([moments]))
+    table = source.read(missing, progress)
+    warn_of_single_rows(counts_in_moments([part.moments for part in table.parts]))
     if source.summary is not None:
         source.summary.show(progress)
-    return compare(_table_of(source, moments), methods, truth=graph, **options)
-
-
-def _table_of(source: TableSource | CovarianceSource, moments: Moments) -> Any:
-    """Return the rows of a table that was read; only the moments if there are none, or none that are complete."""
-    table = Table.single(moments)
-    rows = None if table.is_incomplete else source.all_rows()
-    # Codes are kept in half the precision.
-    return table if rows is None else CodedTable(moments.coding, np.asarray(rows, dtype=float))
+    return compare(table, methods, truth=graph, **options)
 
 
 def _suited(table: Table, score: NodeScore) -> tuple[list[str], dict[str, tuple[str, ...]]]:
@@ -267,15 +254,17 @@ def _read(
 ) -> tuple[Table, dict[str, tuple[str, ...]]]:
     """Return the table, and the warnings about it; raise a ValueError if no graph can be learned from it."""
     table = read_table(X, environments=environments, targets=targets, missing=missing)
-    # EM leaves rows incomplete, and methods that need rows need complete ones.
-    table = table.without_rows() if table.is_incomplete else table
+    rows = complete_rows(table)
+    table = table.without_rows()
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         # A hard target may be constant in its environment; a soft method then says so itself.
-        check_table(table.without_rows(), uses_scale=False, bounded=False, intervention="hard")
+        check_table(table, uses_scale=False, bounded=False, intervention="hard")
     found = [message_of(warning.message) for warning in caught]
     if table.missing is not None and table.missing.cells:
         found.append(table.missing.sentence)
+    if rows is not None:  # methods run in another process, which cannot read files again
+        table = replace(table, parts=tuple(replace(p, rows=own) for p, own in zip(table.parts, rows, strict=True)))
     return table, dict.fromkeys(found, ())
 
 

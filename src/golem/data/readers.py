@@ -4,24 +4,39 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from golem.data.coded_tables import CodedTable, counts_in_moments, parts_with_used_levels
+from golem.data.coded_tables import (
+    CodedTable,
+    counts_in_moments,
+    moments_of_columns,
+    moments_of_parts,
+    parts_with_used_levels,
+)
 from golem.data.files.batches import naming
 from golem.data.files.cluster import moments_from_dask as moments_from_dask
 from golem.data.files.cluster import read_on_cluster
 from golem.data.files.level_scan import reading_categories
-from golem.data.files.streaming import KeptRows, RoomForRows, coded_batches, moments_of_shards, plan, read_here
+from golem.data.files.streaming import (
+    KeptRows,
+    Parts,
+    RoomForRows,
+    labelled_batches,
+    moments_of_shards,
+    plan,
+    read_here,
+)
 from golem.data.files.table_files import Paths, TableFiles
 from golem.data.levels import warn_of_rare_levels, warn_of_texts
 from golem.data.missing import MissingChoice, add_markers, require_choice
 from golem.data.moments import Moments
 from golem.data.resampling import merged
+from golem.data.table import Table, require_rows
+from golem.data.targets import no_rows
 from golem.data.unusable import unusable_error, unusable_variables, without_levels
-from golem.data.variables import NO_VARIABLES, Coding
 from golem.runtime.progress import Counter
 from golem.runtime.types import Matrix
 
@@ -33,23 +48,14 @@ COPIES_OF_EM = 4
 
 
 @dataclass(frozen=True, eq=False)
-class Table:
-    """Numeric rows with column names, or coded rows (docs/types.md) with their coding.
+class FileRows:
+    """All coded rows of files; with environments, the last column has the number of the label of each row.
 
     `markers` has the number of missing cells per column and marker, for those that are neither empty nor a usual word.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from golem.readers import Table
-    >>> Table(np.array([[1.0, 2.0], [3.0, 5.0]]), ("a", "b")).names
-    ('a', 'b')
     """
 
     values: Matrix
-    names: tuple[str, ...]
-    markers: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
-    coding: Coding = NO_VARIABLES
+    markers: Mapping[str, Mapping[str, int]]
 
 
 def read_table(
@@ -80,6 +86,8 @@ def read_table(
 def rows_of(table: TableFiles, *, copies: int = 2, progress: Counter | None = None) -> Table:
     r"""Read all rows of opened files into memory; raise a ValueError if so many copies of them do not fit.
 
+    The moments of the table are those of the complete rows.
+
     Examples
     --------
     >>> import pathlib, tempfile
@@ -90,11 +98,20 @@ def rows_of(table: TableFiles, *, copies: int = 2, progress: Counter | None = No
     ...     rows_of(TableFiles.open(path)).values.shape
     (3, 2)
     """
-    values, room, done = [np.empty((0, len(table.names)))], RoomForRows(table.size, copies), 0
+    read = read_rows(table, copies=copies, progress=progress)
+    with naming(table.files[0].path):
+        moments = moments_of_columns(list(read.values.T), table.coding, missing="drop", markers=read.markers)
+    return Table.single(moments, read.values)
+
+
+def read_rows(table: TableFiles, *, copies: int = 2, progress: Counter | None = None) -> FileRows:
+    """Read all rows of opened files into memory; raise a ValueError if so many copies of them do not fit."""
+    width = len(table.names) + bool(table.labels)
+    values, room, done = [np.empty((0, width))], RoomForRows(table.size, copies), 0
     markers: Mapping[str, Mapping[str, int]] = {}
     for task in plan(table):
         with naming(task.file.path):
-            for batch in coded_batches(task):
+            for batch in labelled_batches(task):
                 room.require(batch)
                 values += [np.column_stack(batch.columns)] if batch.columns else []
                 markers = add_markers(markers, batch.markers)
@@ -102,7 +119,7 @@ def rows_of(table: TableFiles, *, copies: int = 2, progress: Counter | None = No
                 if progress is not None:
                     progress(done, table.size)
     table.na.require_found(markers, table.names)
-    return Table(np.concatenate(values), table.names, markers, table.coding)
+    return FileRows(np.concatenate(values), markers)
 
 
 def moments_from_file(
@@ -167,8 +184,7 @@ def moments_from_file(
     """
     types: dict[str, Any] = {"categorical": categorical, "numeric": numeric}
     table = TableFiles.open(path, columns=columns, drop=drop, header=header, na=na, **types)
-    how: dict[str, Any] = {"missing": missing, "progress": progress, "scheduler": scheduler}
-    return _with_all_levels(table, reading_categories(table, lambda typed: shards_of(typed, 1, **how))[1])[0]
+    return _typed_shards(table, 1, missing=missing, progress=progress, scheduler=scheduler)[""][0]
 
 
 def shards_from_file(
@@ -205,19 +221,67 @@ def shards_from_file(
     """
     types: dict[str, Any] = {"categorical": categorical, "numeric": numeric}
     table = TableFiles.open(path, columns=columns, drop=drop, header=header, na=na, **types)
-    how: dict[str, Any] = {"missing": missing, "progress": progress, "scheduler": scheduler}
-    return _with_all_levels(table, reading_categories(table, lambda typed: shards_of(typed, shards, **how))[1])
+    return _typed_shards(table, shards, missing=missing, progress=progress, scheduler=scheduler)[""]
 
 
-def _with_all_levels(table: TableFiles, parts: list[Moments]) -> list[Moments]:
-    """Raise a ValueError if a category has a single level, and warn of rare levels."""
+def environments_from_file(
+    path: Paths,
+    targets: Mapping[str, Sequence[str]],
+    *,
+    environment: str | None = None,
+    columns: Sequence[str] | None = None,
+    drop: Sequence[str] = (),
+    header: bool | None = None,
+    na: Sequence[str] = (),
+    categorical: Sequence[str] = (),
+    numeric: Sequence[str] = (),
+    missing: MissingChoice = "error",
+    progress: Counter | None = None,
+    scheduler: str | Client | None = None,
+) -> Table:
+    r"""Return the moments of each environment of files, in one pass; see `moments_from_file` for other parameters.
+
+    Parameters
+    ----------
+    path : str, Path or several
+        Files of one table, if it has a column of labels; otherwise one file per environment, whose label is the name of
+        the file without its ending.
+    targets : mapping of str to sequence of str
+        The columns that each environment changes, by label.
+    environment : str, optional
+        The column of labels.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder, "data.csv")
+    ...     _ = path.write_text("a,b,arm\n1,2,control\n3,5,control\n6,1,control\n4,4,ko\n9,3,ko\n7,8,ko\n")
+    ...     found = environments_from_file(path, {"control": [], "ko": ["a"]}, environment="arm")
+    >>> [part.moments.n for part in found.parts], found.targets
+    ([3, 3], ((), (0,)))
+    """
+    types: dict[str, Any] = {"categorical": categorical, "numeric": numeric}
+    table = TableFiles.open(path, columns=columns, drop=drop, header=header, na=na, hidden=environment, **types)
+    table = table.labelled(environment, targets)
+    parts = _typed_shards(table, 1, missing=missing, progress=progress, scheduler=scheduler)
+    return Table.of({label: merged(shards) for label, shards in parts.items()}, targets)
+
+
+def _typed_shards(table: TableFiles, shards: int, **how: Any) -> dict[str, list[Moments]]:
+    """Return the moments of shards by label, once the types of the columns are known.
+
+    Raise a ValueError if a category has a single level, and warn of rare levels.
+    """
+    found = reading_categories(table, lambda typed: shards_by_label(typed, shards, **how))[1]
+    parts = [part for own in found.values() for part in own]
     with naming(table.files[0].path):
         if without_levels(parts[0].coding):
             raise unusable_error(unusable_variables(merged(parts)))
     counts = counts_in_moments(parts)
     warn_of_texts({name: levels for name, levels in counts.items() if name not in table.categorical})
     warn_of_rare_levels(counts)
-    return parts
+    return found
 
 
 def shards_of(
@@ -241,14 +305,30 @@ def shards_of(
     ...     [shard.n for shard in shards_of(TableFiles.open(path), 3)]
     [1, 1, 1]
     """
+    return shards_by_label(table, shards, missing=missing, progress=progress, scheduler=scheduler, keep=keep)[""]
+
+
+def shards_by_label(
+    table: TableFiles,
+    shards: int,
+    *,
+    missing: MissingChoice = "error",
+    progress: Counter | None = None,
+    scheduler: str | Client | None = None,
+    keep: KeptRows | None = None,
+) -> dict[str, list[Moments]]:
+    """Return the moments of the shards of each environment of opened files, or of "" if there are none.
+
+    Shards without rows of an environment are left out.
+    """
     require_choice(missing, in_parts=shards > 1 or scheduler is not None)
     if shards < 1:
         raise ValueError(f"The number of shards must be positive; got {shards}.")
     if missing == "em":
-        rows = rows_of(table, copies=COPIES_OF_EM, progress=progress)
+        rows = read_rows(table, copies=COPIES_OF_EM, progress=progress)
         if keep is not None:
             keep.take(rows.values)
-        return [moments_by_em(table, rows)]
+        return moments_by_em(table, rows)
     tasks = plan(table, shards, missing)
     if not tasks:
         parts = {}
@@ -256,16 +336,39 @@ def shards_of(
         parts = read_here(tasks, progress, keep)
     else:
         parts = read_on_cluster(tasks, scheduler, progress)
+    _require_labels(table, parts, shards)
     with naming(table.files[0].path):
         # If missing values are an error, no marker was found.
         gaps = [part.missing.markers for part in parts.values() if part.missing is not None]
         table.na.require_found(functools.reduce(add_markers, gaps, {}), table.names)
-        return parts_with_used_levels(moments_of_shards(parts, shards))
+        if not table.labels:
+            return {"": parts_with_used_levels(moments_of_shards(parts, shards))}
+    numbers = [number for number, part in sorted(parts.items()) if part.n]
+    used = parts_with_used_levels([parts[number] for number in numbers]) if numbers else []
+    found: dict[str, list[Moments]] = {label: [] for label in table.labels}
+    for number, part in zip(numbers, used, strict=True):
+        found[table.labels[number // shards]].append(part)
+    require_rows({label: sum(part.n for part in own) for label, own in found.items()})
+    return found
 
 
-def moments_by_em(table: TableFiles, rows: Table, progress: Counter | None = None) -> Moments:
-    """Return the moments of all rows of opened files by EM; `progress` is called with the number of steps."""
+def _require_labels(table: TableFiles, parts: Parts, shards: int) -> None:
+    """Raise a ValueError for targets of environments that are not in the column of labels."""
+    found = {number // shards for number, part in parts.items() if part.n or (part.missing and part.missing.rows_read)}
+    unused = [label for number, label in enumerate(table.labels) if number not in found]
+    if unused and found:
+        column = table.files[0].names[table.positions[0][-1]]
+        raise no_rows(unused, f"no row of column {column!r}", table.targets_source)
+
+
+def moments_by_em(table: TableFiles, rows: FileRows, progress: Counter | None = None) -> dict[str, list[Moments]]:
+    """Return the moments of all rows of opened files by EM, by label; `progress` is called with the number of steps."""
+    labels = table.labels or ("",)
+    tables = [CodedTable(table.coding, table.rows_of_label(rows.values, label)) for label in labels]
+    if table.labels:
+        require_rows({label: len(own.rows) for label, own in zip(labels, tables, strict=True)})
     with naming(table.files[0].path):
-        moments = CodedTable(rows.coding, rows.values).moments("em", progress)
-    assert moments.missing is not None  # EM always records what it found
-    return replace(moments, missing=replace(moments.missing, markers=rows.markers))
+        found = [moments for moments, _ in moments_of_parts(tables, "em", labels, progress)]
+    assert found[0].missing is not None  # EM always records what it found
+    found[0] = replace(found[0], missing=replace(found[0].missing, markers=rows.markers))
+    return {label: [moments] for label, moments in zip(labels, found, strict=True)}

@@ -13,7 +13,7 @@ from golem.data.files.batches import naming
 from golem.data.files.level_scan import reading_categories
 from golem.data.files.table_files import TableFiles
 from golem.data.missing import MissingChoice
-from golem.data.readers import rows_of
+from golem.data.readers import read_rows
 from golem.data.table_errors import MissingValuesError, NotNumericError
 from golem.data.table_summary import TableSummary
 from golem.data.treatment import whole_refusal
@@ -82,7 +82,7 @@ def _described(
             break
         try:
             with warnings.catch_warnings(action="ignore"):  # there were the same warnings before
-                typed, rows = reading_categories(table.without(names), rows_of)
+                typed, rows = reading_categories(table.without(names), read_rows)
         except UnusableColumnsError as error:
             found += error.problems
             continue

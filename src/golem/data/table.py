@@ -25,9 +25,10 @@ from golem.data.table_part import Gaussian
 from golem.data.table_part import Part as Part
 from golem.data.table_part import RowSource as RowSource
 from golem.data.targets import resolve_targets
-from golem.data.unusable import is_constant
+from golem.data.unusable import Unusable, is_constant, unusable_variables, with_determined
 from golem.data.variables import Coding
 from golem.graphs.interventional import Intervention as Intervention
+from golem.runtime.arrays import to_numpy
 from golem.runtime.messages import counted, quoted, shortened
 from golem.runtime.problems import ProblemError
 from golem.runtime.types import Indices, Matrix, Vector
@@ -239,6 +240,20 @@ class Table:
     def log_likelihood(self, model: Gaussian) -> float:
         """Return the log-likelihood of the observed values of all rows."""
         return sum(part.log_likelihood(model) for part in self.parts)
+
+    @property
+    def values(self) -> Matrix:
+        """The coded rows of a table without environments; a ValueError if only moments are known."""
+        (part,) = self.parts
+        rows = part.read_rows()
+        if rows is None:
+            raise ValueError("Only the moments of the table are known, not its rows.")
+        return np.asarray(to_numpy(rows), dtype=float)
+
+    def unusable(self) -> list[Unusable]:
+        """Return the columns to drop so that a graph can be learned, and categories that others determine."""
+        moments = self.moments()
+        return with_determined(unusable_variables(moments), moments, self.names)
 
     def __add__(self, other: Table) -> Table:
         """Return the moments of the rows of both; environments with the same label must have equal targets."""

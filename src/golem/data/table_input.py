@@ -34,6 +34,8 @@ class NotNumbersError(TypeError, ValueError):
 
 def is_table(data: Any) -> bool:
     """Return whether the data are a pandas, Polars or PyArrow table; raise a ValueError for a lazy query."""
+    if type(data) is np.ndarray:
+        return False
     import narwhals.stable.v1 as nw
     from narwhals.exceptions import DuplicateError
 
@@ -148,7 +150,7 @@ def parsed(text: str | bytes) -> float | None:
 
 def float_rows(rows: Any) -> Matrix:
     """Return rows as floats of shape (n, d), with NaN for masked values; raise a ValueError if that is impossible."""
-    if type(rows) is not np.ndarray and not is_tensor(rows) and is_table(rows):
+    if not is_tensor(rows) and is_table(rows):
         rows = rows_and_names(rows)[0]
     X = np.asarray(to_numpy(real_matrix(rows)), dtype=float)
     if len(X) < 2:

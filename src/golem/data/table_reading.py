@@ -134,7 +134,7 @@ def _may_have_categories(table: Any) -> bool:
     """Return whether some columns may be categories by their types, without reading the rows."""
     import narwhals.stable.v1 as nw
 
-    if type(table) is np.ndarray or is_tensor(table) or not is_table(table):
+    if is_tensor(table) or not is_table(table):
         return are_booleans(table)
     try:
         kinds = nw.from_native(table, eager_or_interchange_only=True).schema.values()

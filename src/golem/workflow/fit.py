@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -13,24 +12,20 @@ from sklearn.base import clone
 
 from golem.assessment.bootstrap_result import Bootstrap
 from golem.assessment.diagnostics import Diagnosis, EdgeScatter
-from golem.assessment.diagnostics.edge_scatter import model_scatters
+from golem.assessment.diagnostics.edges import model_scatters
 from golem.assessment.selection import GolemCV, Selection
-from golem.data.checks import require_rows
 from golem.data.coded_tables import counts_in_moments
 from golem.data.files.standard_input import spooled
 from golem.data.files.table_files import listed
 from golem.data.inputs import check_knowledge
 from golem.data.knowledge import Knowledge, NamedKnowledge, with_edges
 from golem.data.levels import warn_of_single_rows
-from golem.data.missing import MissingChoice
-from golem.data.moments import Moments
-from golem.data.refused_tables import describing_refusal
+from golem.data.source import Reading, Source, open_source
+from golem.data.table_checks import require_enough_rows
 from golem.data.table_reading import Targets
-from golem.data.table_source import Reading, Source, TableSource, open_source
 from golem.data.table_summary import TableSummary
 from golem.data.targets import read_targets
 from golem.estimator.golem import Golem
-from golem.estimator.settings import is_counted
 from golem.gradient.certificate import Certificate
 from golem.graphs.graph_document import GraphDocument
 from golem.output.document import RESULT_FILES, Supplement, describe
@@ -41,8 +36,7 @@ from golem.runtime.messages import quoted
 from golem.runtime.names import suggests_parameters
 from golem.runtime.problems import Parameter, ProblemError, Text
 from golem.runtime.progress import ProgressDisplay
-from golem.workflow.inputs import naming, require_kept, title_of
-from golem.workflow.steps import SILENT, assess, choose, learn, rows_for_directions, was_interrupted, write
+from golem.workflow.steps import SILENT, assess, choose, learn, naming, require_kept, title_of, was_interrupted, write
 
 
 @dataclass(frozen=True, eq=False)
@@ -217,33 +211,34 @@ def fit_file(
         source = whole = open_source(here, reading, **how)
         require_kept(source.paths, folder, RESULT_FILES)
         if scatter:
-            _require_rows(source, scheduler)
+            _require_rows(source)
         if source.made_up_names:
             progress.note(f"Without a header line, the columns are named {', '.join(source.names[:2])}, ...")
         if drop_dependent and (unusable := source.unusable(model.missing, progress)):
             reading = reading.without(unusable, progress)
             source = open_source(here, reading, **how)
         _add_edges(model, listed(forbid), listed(require), source.names, source.all_names, progress)
-        moments = source.read(model.missing, progress)
-        if is_counted(model) and isinstance(moments, Moments):  # environments have their own rule
-            _require_rows_of(whole, moments, model.missing, paths, progress)
-        if not diagnose and isinstance(moments, Moments):  # the checks name rare levels
-            warn_of_single_rows(counts_in_moments([moments]))
-        table = _shown_summary(source, progress)
+        table = source.read(model.missing, progress)
+        if model.settings.counts_edges:
+            with naming(paths), whole.describing_refusal(model.missing, progress):
+                require_enough_rows(table)
+        if not diagnose:  # the checks name rare levels
+            warn_of_single_rows(counts_in_moments([part.moments for part in table.parts]))
+        summary = _shown_summary(source, progress)
         with naming(paths):
             selection = None
-            if certificate and isinstance(moments, Moments) and not moments.coding.is_numeric:
+            if certificate and not table.coding.is_numeric:
                 raise ProblemError.of(
                     "{certificate=True} needs a table of numbers, and this one has categories. Leave it out, "
                     "and use {noise='auto'}."
                 )
             if search is not None:
-                selection = choose(search, model, source.sample, progress)
-            learn(model, moments, progress, checkpoint, rows_for_directions(source, moments))
+                selection = choose(search, model, table, progress)
+            learn(model, table, progress, checkpoint)
             if selection is not None:
                 model.selection_ = selection
             title = title_of(paths)
-            supplement = Supplement(_files(paths, folder, reading, targets), table)
+            supplement = Supplement(_files(paths, folder, reading, targets), summary)
             supplement, left = assess(
                 model, source, supplement, folder, title, bootstrap, diagnose, random_state, progress
             )
@@ -288,22 +283,13 @@ def _require_useful_checkpoint(model: Golem, search: GolemCV | None, checkpoint:
         )
 
 
-def _require_rows(source: Source, scheduler: str | None) -> None:
+def _require_rows(source: Source) -> None:
     """Raise a ValueError if there are no rows for scatter plots."""
-    if scheduler is not None or not isinstance(source, TableSource):
+    if not source.has_rows:
         raise ProblemError.of(
             "{scatter=True} needs the rows of one table on this machine. It cannot be used with a covariance "
             "matrix, with environments or with {scheduler=...}."
         )
-
-
-def _require_rows_of(
-    source: Source, moments: Moments, missing: MissingChoice, paths: Sequence[str], progress: ProgressDisplay
-) -> None:
-    """Raise a ValueError if there are too few rows."""
-    described = describing_refusal(source.table, progress, missing) if isinstance(source, TableSource) else None
-    with naming(paths), described or nullcontext():
-        require_rows(moments)
 
 
 def _shown_summary(source: Source, progress: ProgressDisplay) -> TableSummary | None:
@@ -352,7 +338,7 @@ def _scatters(model: Golem, source: Source, progress: ProgressDisplay) -> list[E
     if model.score_ != "gaussian":
         progress.note(Text.of("There are no scatter plots ({scatter=True}), because the table has categories."))
         return []
-    rows = source.sample_of_rows()
+    rows = source.table.parts[0].read_rows()
     found = [] if rows is None else model_scatters(model, rows)
     if not found:
         needs = "They need edges, complete rows and at most 1000 columns"

@@ -31,11 +31,11 @@ from golem.data.moments import Moments
 from golem.data.table_input import real_matrix
 from golem.data.variables import Coding, Variable
 from golem.runtime.machine import available_cores
+from golem.runtime.messages import warn_user
 from golem.runtime.names import column_names
 from golem.runtime.problems import placed
 from golem.runtime.progress import Counter
 from golem.runtime.threads import blas_threads_for
-from golem.runtime.user_warnings import warn_user
 
 if TYPE_CHECKING:
     from distributed import Client

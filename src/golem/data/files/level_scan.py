@@ -53,7 +53,7 @@ def _files(table: TableFiles) -> list[tuple[TableFile, tuple[int, ...]]]:
 
 def _names(table: TableFiles, columns: tuple[int, ...], some: Collection[int]) -> list[str]:
     """Return the names of columns given by their positions in a file."""
-    return [name for name, j in zip(table.names, columns, strict=True) if j in some]
+    return [name for name, j in zip(table.names, columns, strict=False) if j in some]
 
 
 def with_types(table: TableFiles, text: Collection[str]) -> TableFiles:
@@ -75,7 +75,7 @@ class _Cells:
 
     def count(self, task: Task) -> None:
         """Add the cells of a piece."""
-        where = dict(zip(task.names, task.columns, strict=True))
+        where = dict(zip(task.names, task.columns, strict=False))
         with naming(task.file.path):
             for batch in task.file.cells(task.piece, [where[name] for name in self.counts]):
                 for name, counts in zip(self.counts, batch, strict=True):

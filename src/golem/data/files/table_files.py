@@ -5,7 +5,7 @@ from __future__ import annotations
 import glob
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from numbers import Real
 from pathlib import Path
@@ -20,11 +20,12 @@ from golem.data.files.npy_files import MAGIC as NPY_MAGIC
 from golem.data.files.npy_files import NpyFile
 from golem.data.files.parquet_files import MAGIC, ParquetFile
 from golem.data.files.standard_input import source_name
+from golem.data.targets import require_unique, resolve_targets, source_of
 from golem.data.variables import NO_VARIABLES, Coding
-from golem.runtime.messages import counted, quoted, suggestion
+from golem.runtime.messages import counted, quoted, suggestion, warn_user
 from golem.runtime.names import column_names
 from golem.runtime.problems import ProblemError, Set, Text
-from golem.runtime.user_warnings import warn_user
+from golem.runtime.types import Matrix
 
 # Results of `golem fit` and `golem compare`, possibly written into the folder of the data.
 _RESULT_MARKS = ("graph.json", "comparison.csv")
@@ -103,7 +104,7 @@ class TableFiles:
     def padded(self) -> list[str]:
         """Columns of text files whose numbers have leading zeros, such as 00501, and that have no type by choice."""
         found = [
-            {name for name, j in zip(self.names, columns, strict=True) if j in file.padded}
+            {name for name, j in zip(self.names, columns, strict=False) if j in file.padded}
             for file, columns in zip(self.files, self.positions, strict=True)
             if isinstance(file, CsvFile)
         ]
@@ -117,7 +118,7 @@ class TableFiles:
     def without(self, names: Collection[str]) -> TableFiles:
         """Return the files without some of the columns, with types still to be found."""
         kept = [k for k, name in enumerate(self.names) if name not in names]
-        positions = tuple(tuple(columns[k] for k in kept) for columns in self.positions)
+        positions = tuple((*(columns[k] for k in kept), *columns[len(self.names) :]) for columns in self.positions)
         return replace(
             self,
             names=tuple(self.names[k] for k in kept),
@@ -127,6 +128,38 @@ class TableFiles:
             text=None,
             coding=Coding.numeric([self.names[k] for k in kept]),
         )
+
+    def labelled(self, environment: str | None, targets: Mapping[Any, Any] | None) -> TableFiles:
+        """Return files with the labels of their environments: one per file, or those in a column of labels.
+
+        Raise a ValueError if the targets do not fit them.
+        """
+        table = self._by_file() if environment is None else self._by_column(environment, list(map(str, targets or ())))
+        resolve_targets(targets, table.labels, table.names)
+        return replace(table, targets_source=source_of(targets))
+
+    def _by_file(self) -> TableFiles:
+        """Return a table whose files are one environment each; raise a ValueError if two have the same label."""
+        labels = [label_of(file.path) for file in self.files]
+        require_unique(labels, "the names of the files")
+        return replace(self, labels=tuple(labels), environments=tuple(range(len(labels))))
+
+    def _by_column(self, column: str, labels: Sequence[str]) -> TableFiles:
+        """Return a table with a column of labels, which is not among the columns to use."""
+        for file in self.files:
+            if column not in file.names:
+                hint = suggestion(column, file.names, "columns")
+                missing = f"{source_name(file.path)}: There is no column {quoted([column])} ("
+                raise ProblemError(missing, Set("environment"), f"). {hint}")
+        positions = tuple(
+            (*places, file.names.index(column)) for file, places in zip(self.files, self.positions, strict=True)
+        )
+        environments = (BY_COLUMN,) * len(self.files)
+        return replace(self, positions=positions, labels=tuple(labels), environments=environments)
+
+    def rows_of_label(self, rows: Matrix, label: str) -> Matrix:
+        """Return the rows of an environment, whose number is in the last column; all rows if there are none."""
+        return rows[rows[:, -1] == self.labels.index(label), :-1] if self.labels else rows
 
     @classmethod
     def open(
@@ -168,6 +201,19 @@ class TableFiles:
         return cls(
             tuple(files), names, tuple(positions), Markers.of(na, files[0].names), *types, coding=Coding.numeric(names)
         )
+
+
+def label_of(path: str | Path) -> str:
+    """Return the label of a file that is one environment: its name without the ending.
+
+    Examples
+    --------
+    >>> label_of("data/knockout A.csv.gz")
+    'knockout A'
+    """
+    name = Path(source_name(path)).name
+    ending = max((one for one in ENDINGS if name.lower().endswith(one)), key=len, default="")
+    return name[: len(name) - len(ending)] or name
 
 
 def listed(items: Any) -> list[Any]:

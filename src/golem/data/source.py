@@ -1,0 +1,395 @@
+"""Data in files, read once, for a fit and for selection, bootstrap and checks after it."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import math
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from golem.data.coded_tables import counts_in_moments
+from golem.data.files.batches import naming
+from golem.data.files.covariance_files import CovarianceFile, is_tetrad_covariance
+from golem.data.files.level_scan import reading_categories
+from golem.data.files.standard_input import source_name
+from golem.data.files.streaming import KeptRows
+from golem.data.files.table_files import TableFiles, find_files, listed
+from golem.data.levels import warn_of_similar_levels
+from golem.data.missing import MissingChoice
+from golem.data.moments import Moments
+from golem.data.readers import COPIES_OF_EM, FileRows, moments_by_em, read_rows, shards_by_label
+from golem.data.refused_tables import describing_refusal
+from golem.data.resampling import merged
+from golem.data.table import Part, Table
+from golem.data.table_reading import Targets
+from golem.data.table_summary import TableSummary
+from golem.data.targets import EXAMPLE
+from golem.data.unusable import Unusable, dependent_in_table, unusable_error, unusable_variables, without_levels
+from golem.runtime.machine import free_memory
+from golem.runtime.messages import quoted
+from golem.runtime.problems import ProblemError, Remedy, Set, Text
+from golem.runtime.progress import ProgressDisplay
+from golem.runtime.types import Matrix
+
+# Files up to this size (in bytes) are resampled row by row. Larger files need not fit into memory and are resampled in
+# shards of consecutive rows.
+ROWS_UP_TO = 2**28
+SHARDS = 100
+# Tables with more numbers are not kept in memory for the checks that need rows, which then use a sample.
+MOST_NUMBERS = 5_000_000
+# Memory for one code of a category in all copies of the rows.
+_BYTES_PER_CODE = 24
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How files are read; see `golem.readers.moments_from_file` and `golem.readers.read_covariance`.
+
+    Where a list is expected, a single name or marker will do.
+
+    Examples
+    --------
+    >>> reading = Reading(drop="id", na=-999)
+    >>> reading.drop, reading.na
+    (['id'], ['-999'])
+    """
+
+    columns: Sequence[str] | None = None
+    drop: Sequence[str] = ()
+    header: bool | None = None
+    na: Sequence[Any] = ()
+    categorical: Sequence[str] = ()
+    numeric: Sequence[str] = ()
+    covariance: bool = False
+    rows: int | None = None
+    environment: str | None = None
+    environments: bool = False
+
+    def __post_init__(self) -> None:
+        for name in ("columns", "drop", "na", "categorical", "numeric"):
+            given = getattr(self, name)
+            items = None if given is None else listed(given)
+            object.__setattr__(self, name, list(map(str, items)) if name == "na" and items is not None else items)
+
+    def open(self, paths: Sequence[str]) -> TableFiles:
+        """Open the files of a table."""
+        return TableFiles.open(
+            paths,
+            columns=self.columns,
+            drop=self.drop,
+            header=self.header,
+            na=self.na,
+            categorical=self.categorical,
+            numeric=self.numeric,
+            hidden=self.environment,
+        )
+
+    def without(self, unusable: Sequence[Unusable], progress: ProgressDisplay) -> Reading:
+        """Leave out columns that cannot be used, with a note."""
+        names = [column.name for column in unusable]
+        are = "which is" if len(names) == 1 else "which are"
+        progress.note(f"Dropped {quoted(names)}, {are} constant or determined by other columns.")
+        return replace(self, drop=[*self.drop, *names])
+
+    def has_environments(self, targets: Targets | None) -> bool:
+        """Return whether the rows come from environments; raise a ValueError if the options contradict each other."""
+        if self.environment is not None and self.environments:
+            raise ProblemError.of(
+                "{environment=...} names the column with the experiments; {environments=True} says that each file "
+                "is one. Use one of them."
+            )
+        given = self.environment is not None or self.environments
+        if given and targets is None:
+            raise ProblemError("Environments need ", Set("targets"), f", for example a JSON file with {EXAMPLE}.")
+        if targets is not None and not given:
+            raise ProblemError.of(
+                "{targets=...} needs environments: add {environment=...} for a column that names them, or "
+                "{environments=True} if each file is one."
+            )
+        if given and (self.covariance or self.rows is not None):
+            raise ProblemError.of("A covariance matrix has no environments. Remove {covariance=True} and {rows=...}.")
+        return given
+
+
+def open_source(
+    paths: Sequence[str],
+    reading: Reading,
+    *,
+    divided: bool = False,
+    checked: bool = False,
+    whole: bool = False,
+    scheduler: str | None = None,
+    targets: Targets | None = None,
+) -> Source:
+    """Open the files of a table, of environments with these targets, or a covariance matrix; see `TableSource`."""
+    how: dict[str, Any] = {"divided": divided, "checked": checked, "whole": whole, "scheduler": scheduler}
+    if reading.has_environments(targets):
+        return TableSource(reading.open(paths).labelled(reading.environment, targets), targets, **how)
+    if reading.covariance:
+        return CovarianceSource(paths, reading, divided, scheduler)
+    if reading.rows is not None and not _is_covariance(paths):
+        raise ProblemError.of("Only a covariance matrix needs {rows=...}. Add {covariance=True}, or remove {rows=...}.")
+    try:
+        table = reading.open(paths)
+    except ValueError:
+        if _is_covariance(paths):
+            return CovarianceSource(paths, reading, divided, scheduler)
+        raise
+    # A triangle between blanks looks like one column of text.
+    if len(table.names) == 1 and _is_covariance(paths):
+        return CovarianceSource(paths, reading, divided, scheduler)
+    return TableSource(table, **how)
+
+
+def _is_covariance(paths: Sequence[str]) -> bool:
+    return len(paths) == 1 and is_tetrad_covariance(paths[0])
+
+
+def _require_no_covariance(rows: Matrix, name: str) -> None:
+    """Raise a ValueError if the rows are a symmetric matrix, which no table of observations is."""
+    is_square = rows.shape[0] == rows.shape[1]
+    if is_square and np.allclose(rows, rows.T, rtol=1e-6, atol=0) and np.all(np.diagonal(rows) > 0):
+        raise ProblemError.of(
+            "{name}: The table is a symmetric matrix. If it is a covariance matrix, use {covariance=True} and "
+            "{rows=N}, where N is the number of rows behind it.",
+            name=name,
+        )
+
+
+def open_table(
+    paths: Sequence[str],
+    reading: Reading,
+    drop_dependent: bool,
+    missing: MissingChoice,
+    progress: ProgressDisplay,
+    targets: Targets | None = None,
+) -> Source:
+    """Open a table, of which all rows may be read, without columns that cannot be used if `drop_dependent`."""
+    source = open_source(paths, reading, checked=True, whole=True, targets=targets)
+    if drop_dependent and (unusable := source.unusable(missing, progress)):
+        return open_table(paths, reading.without(unusable, progress), False, missing, progress, targets)
+    return source
+
+
+class CovarianceSource:
+    """A covariance matrix in a file. It has no rows, which some steps after the fit need."""
+
+    made_up_names = False
+    has_rows = False
+    checked_rows = None
+    summary = None
+
+    def __init__(self, paths: Sequence[str], reading: Reading, divided: bool, scheduler: str | None) -> None:
+        self.paths = find_files(paths)
+        by_rows = Text(Set("bootstrap"), ", ", Set("select", "cv"), " or ", Set("select", "stability"))
+        needs_rows: list[tuple[str | Remedy, bool]] = [
+            (Set("na", [...]), bool(reading.na)),
+            (Set("header", reading.header), reading.header is not None),
+            (Set("categorical", [...]), bool(reading.categorical)),
+            (Set("numeric", [...]), bool(reading.numeric)),
+            (by_rows, divided),
+            (Set("scheduler"), scheduler is not None),
+        ]
+        if wrong := [part for setting, given in needs_rows if given for part in (" and ", setting)]:
+            raise ProblemError(
+                f"{source_name(self.paths[0])}: A covariance matrix has no rows, so ",
+                *wrong[1:],
+                " cannot be used. Remove this setting, or give the rows.",
+            )
+        if len(self.paths) > 1:
+            raise ValueError(f"A covariance matrix is one file; got {quoted(list(map(str, self.paths)))}.")
+        file = CovarianceFile.read(self.paths[0], reading.rows)
+        self.table = Table.single(file.moments(reading.columns, reading.drop))
+        self.names, self.all_names = self.table.names, file.names
+
+    def read(self, missing: MissingChoice, progress: ProgressDisplay) -> Table:
+        """Return the moments."""
+        if missing != "error":
+            raise ProblemError("A covariance matrix has no missing values. Remove ", Set("missing"), ".")
+        return self.table
+
+    def unusable(self, missing: MissingChoice, progress: ProgressDisplay) -> list[Unusable]:
+        """Return the columns to drop so that a graph can be learned."""
+        return self.read(missing, progress).unusable()
+
+    def describing_refusal(self, missing: MissingChoice, progress: ProgressDisplay) -> AbstractContextManager[None]:
+        """Leave errors as they are."""
+        return contextlib.nullcontext()
+
+
+class TableSource:
+    """A table in files, with or without environments, read once.
+
+    Parameters
+    ----------
+    files : TableFiles
+        The files, with labels if there are environments.
+    targets : mapping, optional
+        The columns that each environment changes.
+    divided : bool
+        Whether rows will be resampled or divided into folds.
+    checked : bool
+        Whether the checks or the directions will need the rows, if they are few.
+    whole : bool
+        Whether the rows of the table must be all rows; otherwise a large table of numbers has a sample of them.
+    scheduler : str, optional
+        Address of a Dask scheduler whose workers read the files.
+    """
+
+    def __init__(
+        self,
+        files: TableFiles,
+        targets: Targets | None = None,
+        *,
+        divided: bool = False,
+        checked: bool = False,
+        whole: bool = False,
+        scheduler: str | None = None,
+    ) -> None:
+        self.files, self._targets, self._whole, self._scheduler = files, targets, whole, scheduler
+        self.names, self.all_names, self.made_up_names = files.names, files.files[0].names, files.made_up_names
+        self.paths = [file.path for file in files.files]
+        self._read: tuple[MissingChoice, Table] | None = None
+        self._em_rows: FileRows | None = None
+        self._by_rows = files.size <= ROWS_UP_TO and scheduler is None
+        self._shards = SHARDS if divided and not self._by_rows else 1
+        some = checked or files.labels
+        self._kept = KeptRows(math.inf if divided and self._by_rows else MOST_NUMBERS if some else 0)
+
+    @property
+    def table(self) -> Table:
+        """The table that was read last."""
+        assert self._read is not None
+        return self._read[1]
+
+    @property
+    def has_rows(self) -> bool:
+        """Whether the rows are those of one table, and can be read on this machine."""
+        return self._scheduler is None and not self.files.labels
+
+    def read(self, missing: MissingChoice, progress: ProgressDisplay) -> Table:
+        """Return the table; raise a ValueError if categories have a single level.
+
+        Its rows are read when they are needed: all of them if they were kept, or if categories are among the variables;
+        otherwise blocks of them.
+        """
+        table = self._table_of(missing, progress)
+        if without_levels(table.coding):
+            self.summary.show(progress)
+            with naming(self.paths[0]):
+                raise unusable_error(unusable_variables(table.moments()))
+        # The checks of the graph name rare levels.
+        warn_of_similar_levels(counts_in_moments([part.moments for part in table.parts]))
+        return table
+
+    def _table_of(self, missing: MissingChoice, progress: ProgressDisplay) -> Table:
+        """Read the files, unless they are read already."""
+        if self._read is not None and self._read[0] == missing:
+            return self._read[1]
+        if missing == "em" and self._shards == 1 and self._scheduler is None:
+            rows = self._rows_for_em(progress)
+            counting = progress.counting("Gaussian EM, steps")
+            with self.describing_refusal(missing, progress), counting as count:
+                parts = moments_by_em(self.files, rows, count)
+        else:
+            how: dict[str, Any] = {"missing": missing, "scheduler": self._scheduler}
+            reading = progress.reading(self.files.size)
+            with self.describing_refusal(missing, progress), reading as show:
+                self.files, parts = reading_categories(
+                    self.files,
+                    lambda files: shards_by_label(files, self._shards, progress=show, keep=self._keep(files), **how),
+                )
+        found = [self._part(label, shards) for label, shards in parts.items()]
+        table = Table.of_parts(found, self._targets) if self.files.labels else Table(tuple(found))
+        self._read = missing, table
+        if len(found) == 1 and table.n == table.d and table.coding.is_numeric and self.checked_rows is not None:
+            _require_no_covariance(self.checked_rows, source_name(self.paths[0]))
+        return table
+
+    def _part(self, label: str, shards: Sequence[Moments]) -> Part:
+        """Return the part of an environment, or the only part."""
+        rows = None if self._scheduler is not None else functools.partial(self._rows_of, label)
+        return Part(label, merged(shards), rows=rows, shards=() if self._by_rows else tuple(shards))
+
+    def describing_refusal(self, missing: MissingChoice, progress: ProgressDisplay) -> AbstractContextManager[None]:
+        """Name everything that is wrong with the table if it is refused; see `golem.data.refused_tables`."""
+        if self.files.labels:
+            return contextlib.nullcontext()
+        return describing_refusal(self.files, progress, missing)
+
+    def unusable(self, missing: MissingChoice, progress: ProgressDisplay) -> list[Unusable]:
+        """Return the columns to drop so that a graph can be learned, and categories that others determine."""
+        if missing == "em" and self._scheduler is None:
+            rows = self._rows_for_em(progress)
+            return dependent_in_table(rows.values[:, : len(self.names)], self.files.coding)
+        return self._table_of(missing, progress).unusable()
+
+    def _keep(self, files: TableFiles) -> KeptRows:
+        """Return where to keep rows: discrete scores need all of them, as far as they fit, in half the precision."""
+        if files.coding.is_discrete:
+            self._kept = KeptRows(free_memory() / _BYTES_PER_CODE, np.float32)
+        return self._kept
+
+    def _rows_for_em(self, progress: ProgressDisplay) -> FileRows:
+        """Read all rows, unless they are read already."""
+        if self._em_rows is not None:
+            return self._em_rows
+        with self.describing_refusal("error", progress), progress.reading(self.files.size) as show:
+            self.files, rows = reading_categories(
+                self.files, lambda files: read_rows(files, copies=COPIES_OF_EM, progress=show)
+            )
+        self._kept.take(rows.values)
+        self._em_rows = rows
+        return rows
+
+    def _rows_of(self, label: str) -> Matrix | None:
+        """Return the rows of an environment: all of them, or a sample of a large table of numbers."""
+        everything = self._whole or not self.table.coding.is_numeric
+        rows = self._all_rows if everything else self._kept_rows
+        return None if rows is None else self._recoded(self.files.rows_of_label(rows, label))
+
+    @property
+    def _kept_rows(self) -> Matrix | None:
+        """The rows that were kept, otherwise a sample; with environments, their last column has the label."""
+        return self._kept.sample if self._kept.values is None else self._kept.values
+
+    @functools.cached_property
+    def _all_rows(self) -> Matrix:
+        """All rows; they are read again if they were not kept."""
+        return read_rows(self.files).values if self._kept.values is None else self._kept.values
+
+    def _recoded(self, rows: Matrix) -> Matrix:
+        """Return coded rows with the levels of the moments, which lack those of rows with missing values."""
+        return self.files.coding.recoded(rows, self.table.coding)
+
+    @property
+    def summary(self) -> TableSummary:
+        """A summary of the table that was read."""
+        table = self.table
+        counts = {} if table.missing is None else table.missing.columns
+        rows = table.n if table.missing is None else table.missing.rows_read
+        kept = self._kept_rows
+        kept = None if kept is None else kept[:, : len(self.names)]
+        return TableSummary.of(self.files.coding, rows, kept, counts, self.files.chosen, self.files.padded)
+
+    @property
+    def checked_rows(self) -> Matrix | None:
+        """The rows for the checks: all if they are few, otherwise a sample; None if it is too large as well.
+
+        Environments have none: they are not one table.
+        """
+        table = self.table
+        if self.files.labels:
+            return None
+        if self._scheduler is None and table.n * len(table.coding.column_names) <= MOST_NUMBERS:
+            return self._recoded(self._all_rows)
+        rows = self._kept.sample
+        return None if rows is None or rows.size > MOST_NUMBERS else self._recoded(rows)
+
+
+Source = TableSource | CovarianceSource
