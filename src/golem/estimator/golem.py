@@ -297,7 +297,8 @@ class Golem(NotebookDisplay, TableEstimator, GraphMatrices, Conveniences):
         for name in MATRICES:  # made from an earlier graph
             self.__dict__.pop(name, None)
         if not solution.status.is_final:
-            stage = " (in the solve of GOLEM-EV for the start)" if solution is fit.start else ""
+            ended_early = fit.start is not None and fit.start.status.is_cut_short
+            stage = " (in the solve of GOLEM-EV for the start)" if ended_early else ""
             warn_user(solution.status.value + stage, ConvergenceWarning)
         return self
 
