@@ -227,7 +227,7 @@ def fit_file(
         summary = _shown_summary(source, progress)
         with naming(paths):
             selection = None
-            if certificate and not table.coding.is_numeric:
+            if certificate and table.coding.categories:
                 raise ProblemError.of(
                     "{certificate=True} needs a table of numbers, and this one has categories. Leave it out, "
                     "and use {noise='auto'}."
