@@ -37,7 +37,7 @@ import scipy
 import golem
 from golem import Moments, metrics
 from golem.baselines import FGS, DirectLiNGAM, Notears
-from golem.comparison.registry import METHODS, learn_with, prepare
+from golem.comparison.registry import METHODS, compile_method, learn_with
 from golem.data.table_reading import read_table
 from golem.score.acyclicity import Expm, Polynomial
 from golem.simulate import simulate
@@ -123,7 +123,7 @@ def notears_speed(python: str, seeds: int) -> None:
 
 def lingam_speed(python: str, seeds: int) -> None:
     """Print seconds of DirectLiNGAM and of lingam's, and whether the answers agree."""
-    prepare("direct-lingam")
+    compile_method("direct-lingam")
     ours, theirs, same, gap = [], [], 0, 0.0
     for seed in range(seeds):
         X = simulate(50, 1000, "ER2", "exponential", random_state=seed).data
@@ -151,7 +151,7 @@ def measure(task: tuple[str, int, str, int, list[str]]) -> list[dict[str, Any]]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for name in methods:
-            prepare(name)
+            compile_method(name)
             if name in METHODS:
                 estimate = learn_with(name, read_table(drawn.data))
                 found, is_class = estimate.graph, estimate.is_class

@@ -32,7 +32,7 @@ import numpy as np
 
 from golem import Golem, metrics
 from golem.comparison.other_packages import CATEGORY_PACKAGES, Estimate
-from golem.comparison.registry import prepare
+from golem.comparison.registry import compile_method
 from golem_experiments.discrete import NETWORKS, table_of
 from golem_experiments.network_files import DiscreteNetwork, read_bif
 from parallel_tasks import Row, add_options, make_tasks, print_comparison, run_tasks, serve_tasks, timed
@@ -101,7 +101,7 @@ def prepare_method(method: str) -> None:
     warnings.simplefilter("ignore")  # small tables have rare levels
     logging.disable(logging.CRITICAL)
     if method in SCORES:
-        prepare("order-bdeu")
+        compile_method("order-bdeu")
     else:
         CATEGORY_PACKAGES[method].load()
 

@@ -26,8 +26,8 @@ import numpy as np
 import pyarrow as pa
 
 from golem import Golem, diagnose, metrics
-from golem.comparison.registry import prepare
-from golem.data.table_errors import UnusableColumnsError
+from golem.comparison.registry import compile_method
+from golem.data.unusable import UnusableColumnsError
 from golem.simulate import simulate
 from golem_experiments.network_files import read_bif
 from parallel_tasks import Row, add_options, make_tasks, print_comparison, run_tasks, serve_tasks, timed
@@ -65,7 +65,7 @@ def learn(codes: np.ndarray, method: str) -> tuple[Golem, pa.Table, list[int]]:
         try:
             return Golem().fit(table), table, kept
         except UnusableColumnsError as error:
-            kept = [j for j in kept if f"x{j:03d}" not in {column.name for column in error.found}]
+            kept = [j for j in kept if f"x{j:03d}" not in {column.name for column in error.problems}]
 
 
 def measure(task: Row, folder: str, value: str) -> tuple[float, float]:
@@ -89,7 +89,7 @@ def measure(task: Row, folder: str, value: str) -> tuple[float, float]:
 def prepare_method(method: str) -> None:
     """Import and compile what a method needs."""
     warnings.simplefilter("ignore")  # of rare levels
-    prepare("order" if method == "numbers" else "order-mixed")
+    compile_method("order" if method == "numbers" else "order-mixed")
 
 
 def main() -> None:

@@ -229,8 +229,6 @@ def empty_cache(device: str) -> None:
 
 def devices(options: argparse.Namespace) -> None:
     """Time both devices with equal variances, data in host memory, and print which one device="auto" takes."""
-    from golem.estimator.settings import placement_for
-
     golem.Golem("ev", device=options.device).fit(draw(300, 1000, 0)[1])
     print('| d | n | cpu, s | search, s | device, s | search, s | "auto" takes |\n|---|---|---|---|---|---|---|')
     for d in options.sizes or ((100, 300) if options.quick else (100, 200, 400, 800, 1600, 3200)):
@@ -241,7 +239,7 @@ def devices(options: argparse.Namespace) -> None:
             fitted = golem.Golem("ev", device=device).fit(X)
             times[device] = min(times[device], (time.perf_counter() - began, fitted.solution_.seconds))
         model = golem.Golem("ev", device="auto")
-        taken = placement_for(model, golem.solvers.Order(), d).device
+        taken = model.settings.placement(d).device
         cells = " | ".join(f"{one:.3f}" for device in times for one in times[device])
         print(f"| {d} | 5000 | {cells} | {taken} |", flush=True)
 

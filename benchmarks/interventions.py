@@ -43,7 +43,7 @@ import numpy as np
 import parallel_tasks
 from gies_variants import GIES
 from golem import Golem
-from golem.comparison.registry import prepare
+from golem.comparison.registry import compile_method
 from golem.data.datasets import load_sachs
 from golem.metrics import shd
 from golem.runtime.version import __version__
@@ -80,7 +80,7 @@ def dcdi(options: argparse.Namespace) -> None:
             continue
         cell = cell_of("dcdi", graph, "hard", "all", d, DCDI_ROWS // (d + 1))
         for method in ("order-hard", "order-soft"):
-            prepare(method)
+            compile_method(method)
             distances, work, clock = [], [], []
             for seed in range(options.seeds):
                 drawn, began = draw(cell, seed), time.perf_counter()
@@ -141,7 +141,7 @@ def prepare_method(method: str) -> None:
     if method in GIES:
         import gies  # noqa: F401
     else:
-        prepare(method)
+        compile_method(method)
 
 
 def soft(options: argparse.Namespace) -> None:
@@ -252,7 +252,7 @@ def _by_number(data: Any) -> dict[str, list[int]]:
 def large(options: argparse.Namespace) -> None:
     """Print the time of a fit with many columns and environments."""
     d, count = (200, 20) if options.quick else (1000, 100)
-    prepare("order-hard")
+    compile_method("order-hard")
     rng = np.random.default_rng(FIRST_SEED)
     sem = random_sem(d, "ER2", "gaussian-nv", random_state=rng)
     targets = single_targets(sem, count, "hard", rng)

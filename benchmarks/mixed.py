@@ -31,7 +31,7 @@ import numpy as np
 
 from golem import Golem
 from golem.comparison.other_packages import of_end_marks
-from golem.comparison.registry import prepare
+from golem.comparison.registry import compile_method
 from golem.simulate import SimulatedTable, simulate_table
 from parallel_tasks import Row, add_options, make_tasks, print_comparison, run_tasks, serve_tasks, timed
 
@@ -109,7 +109,7 @@ def prepare_method(method: str) -> None:
     elif method in TESTS:
         import causallearn.search.ConstraintBased.PC  # noqa: F401
     else:
-        prepare("order-mixed" if method == OURS else "order")
+        compile_method("order-mixed" if method == OURS else "order")
 
 
 def installed() -> list[str]:

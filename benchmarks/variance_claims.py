@@ -27,8 +27,8 @@ from typing import Any
 import numpy as np
 
 from golem import Golem
+from golem.directions import evidence
 from golem.directions.by_variance import LEAST_LOG_ODDS
-from golem.estimator import direction_evidence
 from golem.runtime.version import __version__
 from golem.simulate import simulate
 
@@ -131,7 +131,7 @@ def main() -> None:
     parser.add_argument("--weak", action="store_true", help="only weak effects")
     parser.add_argument("--least-log-odds", type=float, default=LEAST_LOG_ODDS)
     given = parser.parse_args()
-    direction_evidence.LEAST_LOG_ODDS = given.least_log_odds  # type: ignore[attr-defined]
+    evidence.LEAST_LOG_ODDS = given.least_log_odds  # type: ignore[attr-defined]
     seeds = range(given.first_seed, given.first_seed + (4 if given.quick else given.seeds))
     print(f"golem {__version__}, NumPy {np.__version__}, {platform.machine()}; {len(seeds)} tables per cell")
     if given.measurement == "structure":

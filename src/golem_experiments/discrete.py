@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from golem.comparison.other_packages import CATEGORY_PACKAGES, Estimate
-from golem.comparison.registry import prepare
+from golem.comparison.registry import compile_method
 from golem.runtime.messages import counted
 from golem.runtime.types import BoolMatrix
 from golem_experiments import sweep
@@ -182,7 +182,7 @@ def _prepare(task: Task) -> None:
     if task.method in CATEGORY_PACKAGES:
         CATEGORY_PACKAGES[task.method].load()
     else:
-        prepare("order-mixed" if task.method == "order" else task.method)
+        compile_method("order-mixed" if task.method == "order" else task.method)
 
 
 EXPERIMENT = Experiment(

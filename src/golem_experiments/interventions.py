@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from golem.comparison.other_packages import OTHER_PACKAGES
-from golem.comparison.registry import prepare
+from golem.comparison.registry import compile_method
 from golem.estimator.golem import Golem
 from golem.graphs.edges import Edges
 from golem.graphs.interventional import interventional_reversible
@@ -273,5 +273,5 @@ def figure(table: Table) -> Figure:
 
 EXPERIMENT = Experiment(
     "interventions", "Beyond the paper: experiments", tuple(CLAIMS), tasks, run, figure, verdicts(CLAIMS),
-    lambda task: prepare(task.method), settings=settings,
+    lambda task: compile_method(task.method), settings=settings,
 )  # fmt: skip

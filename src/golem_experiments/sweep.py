@@ -7,7 +7,7 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from golem.comparison.other_packages import CATEGORY_PACKAGES, OTHER_PACKAGES
-from golem.comparison.registry import prepare
+from golem.comparison.registry import compile_method
 from golem.model.simulation import Simulation, simulate
 from golem.runtime.types import BoolMatrix, Matrix
 from golem_experiments.analysis.claims import Judge, verdicts
@@ -130,7 +130,7 @@ def experiment(
         return [measure(*one, answer) for one, answer in zip(drawn, learned, strict=True)]
 
     def prepare_task(task: Task) -> None:
-        prepare(task.method)
+        compile_method(task.method)
 
     def resumes(task: Task) -> bool:
         return is_paper_recipe(task.method)

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
-from scipy.stats import combine_pvalues
 
-from golem.assessment.p_values import holm, smallest_of_independent
+from golem.assessment.p_values import holm
 
 
 def test_holms_correction():
@@ -21,11 +19,3 @@ def test_holms_correction():
                 break
             rejected[k] = True
         np.testing.assert_array_equal(adjusted <= level, rejected)
-
-
-def test_the_smallest_of_independent_p_values_is_corrected_as_in_scipy():
-    p = np.random.default_rng(0).uniform(size=9)
-    assert smallest_of_independent(p) == pytest.approx(combine_pvalues(p, method="tippett").pvalue)
-    assert smallest_of_independent(np.ones(3)) == 1
-    assert smallest_of_independent(np.array([1e-30, 0.5])) == pytest.approx(2e-30)
-    assert np.isnan(smallest_of_independent(np.empty(0)))

@@ -150,7 +150,7 @@ def test_the_same_command_continues_after_sigterm_with_the_same_result(table):
 @pytest.mark.parametrize(
     ("function", "options", "kept"),
     [
-        ("golem.workflow.steps.compile_search", [], "Nothing was written."),
+        ("golem.workflow.steps.compile_kernels_of", [], "Nothing was written."),
         pytest.param(
             *("golem.workflow.fit.choose", ["--select", "bic"], "Nothing was written."), marks=pytest.mark.slow
         ),

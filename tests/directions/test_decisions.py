@@ -3,7 +3,7 @@
 import numpy as np
 
 from golem.directions.by_shape import ShapeEvidence
-from golem.directions.decisions import decide
+from golem.directions.learned_graph import decide
 from golem.graphs.dag import cpdag
 from golem.graphs.edges import Edges
 

@@ -7,9 +7,9 @@ import itertools
 import numpy as np
 import pytest
 
-from golem.directions import experiment_design
+from golem.assessment import next_experiment as experiment_design
+from golem.assessment.next_experiment import expected_decisions
 from golem.directions.equivalence_class import open_after
-from golem.directions.experiment_design import expected_decisions
 from golem.graphs.dag import cpdag, is_dag
 from golem.graphs.edges import Edges
 from golem.graphs.interventional import interventional_reversible

@@ -5,8 +5,8 @@ import itertools
 import numpy as np
 import pytest
 
-from golem.directions import rooted_members
-from golem.directions.biconnected_blocks import Blocks
+from golem.directions import class_members
+from golem.directions.class_members import Blocks
 from golem.directions.equivalence_class import Component
 from golem.directions.member_scores import BestMembers, MemberScores, rises_of_cost
 from golem.graphs.dag import is_dag
@@ -105,7 +105,7 @@ def test_in_large_cliques_some_members_are_compared(m, monkeypatch):
     blocks = Blocks(component)
     scores = rng.normal(size=(1, len(blocks.families)))
     of, exact = dict(zip(blocks.families, scores[0], strict=True)), BestMembers(blocks, scores).directions[0]
-    monkeypatch.setattr(rooted_members, "LARGEST_CLIQUE", 3)
+    monkeypatch.setattr(class_members, "LARGEST_CLIQUE", 3)
     few = Blocks(component)
     found = BestMembers(few, np.array([[of[family] for family in few.families]]))
     if m == 4:

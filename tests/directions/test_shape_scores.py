@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from golem.directions import shape_scores
-from golem.directions.shape_scores import ComponentScores
+from golem.directions import by_shape as shape_scores
+from golem.directions.by_shape import ComponentScores
 
 
 def test_evidence_of_large_components_is_drawn_in_parts(monkeypatch, random_component):

@@ -36,7 +36,8 @@ def graphs(draw: st.DrawFn) -> NamedGraph:
         for j in range(i + 1, d):
             weights[i, j] = draw(st.sampled_from([0.0, 0.5, -1e-7, 123456.789]))
     weights[0, 1] = 1.5
-    return NamedGraph(weights, tuple(names), weights != 0, noise_variances=np.ones(d), intercepts=np.zeros(d))
+    graph = NamedGraph.from_weights(weights, tuple(names))
+    return replace(graph, noise_variances=np.ones(d), intercepts=np.zeros(d))
 
 
 @st.composite

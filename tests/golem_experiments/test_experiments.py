@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from golem.comparison.registry import prepare
+from golem.comparison.registry import compile_method
 from golem_experiments import EXPERIMENTS, Grid, Task, load
 from golem_experiments.analysis.inference import is_lower, mean
 from golem_experiments.analysis.outputs import judge, verdict_text
@@ -27,7 +27,7 @@ def table_of(experiment, tasks):
 @pytest.fixture(scope="module")
 def compiled():
     """Compile the search over orders for equal variances, or load it, as the runner does before its clock starts."""
-    prepare("order-ev")
+    compile_method("order-ev")
 
 
 @pytest.mark.usefixtures("compiled")

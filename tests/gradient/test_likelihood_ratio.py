@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from golem import Golem, Knowledge, Moments, metrics
-from golem.gradient.likelihood_ratio import choose_edges
-from golem.gradient.rounding import round_to_dag
+from golem.gradient.rounding import choose_edges, round_to_dag
 from golem.graphs.dag import is_dag
 from golem.score.likelihood import GaussianEV, GaussianNV, GaussianTied
 from golem.score.regression import regressions, residual_variances

@@ -11,6 +11,7 @@ from typer.testing import CliRunner
 from golem import Golem, Knowledge
 from golem.cli import app
 from golem.graphs.formats import read_graph_document
+from golem.graphs.graph_document import GraphDocument, SourceRecord
 from golem.output.run_record import fit_words, model_from, settings
 from golem.runtime.devices import Placement
 from golem.score.acyclicity import LogDet
@@ -66,6 +67,19 @@ def test_masks_come_back_as_names():
 def test_settings_that_cannot_come_back_are_refused(values, message):
     with pytest.raises(ValueError, match=message):
         model_from(values)
+
+
+def test_all_that_was_said_about_the_files_becomes_options():
+    source = SourceRecord(
+        paths=["x.csv"], folder="..", columns=["a", "b,c"], header=False, na=["-9", "?"], environments=True, targets="t"
+    )
+    words = fit_words(GraphDocument(names=["a"], data=source))
+    assert words[:4] == ["x.csv", "--columns", 'a,"b,c"', "--no-header"]
+    assert words[4:] == ["--na", "-9", "--na", "?", "--environments", "--targets", "t"]
+    source = SourceRecord(header=True, numeric=["a"], covariance=True, rows=50)
+    assert fit_words(GraphDocument(names=["a"], data=source)) == [
+        "data.csv", "--header", "--numeric", "a", "--covariance", "--rows", "50",
+    ]  # fmt: skip
 
 
 def test_the_words_repeat_the_fit(tmp_path, monkeypatch):

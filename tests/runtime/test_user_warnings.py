@@ -9,7 +9,7 @@ import pytest
 from golem import DataWarning, Golem, GolemCV, bootstrap, fit_file
 from golem.baselines import SortRegress
 from golem.readers import moments_from_file, shards_from_file
-from golem.runtime.user_warnings import warn_user
+from golem.runtime.messages import warn_user
 
 
 def rare_levels() -> pd.DataFrame:

@@ -31,12 +31,12 @@ from golem.search.engines import (
     record_kernels,
     record_parent_kernels,
 )
-from golem.search.equal import regression_kernels, reversal_kernels, variance_kernels
+from golem.search.equal import reversal_kernels, variance_kernels
 from golem.search.search_order import search_order
 from golem.simulate import simulate
 from golem.solvers import Order
 
-EQUAL_VARIANCES = (regression_kernels, variance_kernels, reversal_kernels)
+EQUAL_VARIANCES = (variance_kernels, reversal_kernels)
 RECORDS = (block_kernels, count_kernels, record_parent_kernels, record_kernels, order_kernels)
 FREE_VARIANCES = (correlation_regression_kernels, correlation_parent_kernels, correlation_kernels, order_kernels)
 

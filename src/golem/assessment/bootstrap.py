@@ -40,10 +40,10 @@ from golem.estimator.settings import is_counted, plain_number
 from golem.graphs.edges import Edges
 from golem.model.linear_sem import total_effects
 from golem.runtime.machine import available_cores
+from golem.runtime.messages import warn_user
 from golem.runtime.problems import names_remedies
 from golem.runtime.progress import Counter
 from golem.runtime.threads import in_parallel
-from golem.runtime.user_warnings import warn_user
 from golem.score.solution import Status
 from golem.score.table_score import score_of
 

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from golem.assessment.consensus import ranked_pairs
-from golem.assessment.edge_frequencies import edge_frequencies
+from golem.assessment.edge_frequencies import edge_frequencies, ranked_pairs
 from golem.data.resampling import Unit
 from golem.data.table import Table
 from golem.runtime.html_text import MOST_ROWS, html_table, paragraph
@@ -48,7 +47,7 @@ class Bootstrap:
         The same of the total effect of i on j, (I - B)^-1; 1 if i = j. NaN if it passes through a category in some
         graph.
     consensus : ndarray of shape (d, d), bool
-        A DAG of the adjacencies that most graphs have (`golem.assessment.consensus`).
+        A DAG of the adjacencies that most graphs have (`golem.assessment.edge_frequencies`).
     em : bool
         Whether incomplete rows were resampled too, and the moments of each resample estimated by EM.
     """

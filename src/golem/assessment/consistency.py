@@ -1,7 +1,12 @@
-"""Is a graph consistent with a table? Tests of the independences that the graph implies."""
+"""Is a graph consistent with a table? Tests of the independences that the graph implies, from moments alone.
+
+In a topological order, a node is independent of every earlier node that is not its parent, given its parents. These
+statements, one per missing edge, imply all other independences of the graph (Pearl 1988).
+"""
 
 from __future__ import annotations
 
+import functools
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,28 +17,29 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from golem.assessment.implied_zeros import implied_zeros
-from golem.assessment.p_values import holm, p_text, smallest_of_independent
+from golem.assessment.p_values import holm, p_text
 from golem.data.checks import DataWarning, require_learnable
 from golem.data.missing import MissingChoice
 from golem.data.moments import Moments
 from golem.data.table_input import eager_frame, is_table, rows_and_names
 from golem.data.unusable import unusable_columns, unusable_sentence
-from golem.data.variables import Coding
-from golem.graphs.dag import as_adjacency, cycle_text, find_cycle, member_of_class
+from golem.graphs.dag import as_adjacency, cycle_text, find_cycle, member_of_class, topological_order
 from golem.graphs.formats.networkx_formats import from_networkx
 from golem.graphs.graph_document import GraphDocument
 from golem.graphs.named_graph import NamedGraph
 from golem.model.linear_sem import LinearSEM
 from golem.runtime.html_text import MOST_ROWS, html_table, paragraph
+from golem.runtime.machine import require_memory
 from golem.runtime.messages import counted, quoted, suggestion
 from golem.runtime.problems import names_remedies
-from golem.runtime.types import BoolMatrix, Vector
+from golem.runtime.types import BoolMatrix, Indices, Matrix, Vector
 
 LEVEL = 0.05
 # Violations beyond this number, sorted by p-value, do not change the hints.
 _MOST_FOR_HINTS = 500
 _SMALLEST_CLUSTER = 3
+# Numbers of a pair here, and what the correction of p-values adds.
+_BYTES_PER_PAIR = 64
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,16 +54,12 @@ class Consistency:
         Number of rows.
     graph : ndarray of shape (d, d), bool
         The DAG that was tested: the given one, or a member of the given equivalence class.
-    p_value : float
-        The global p-value: uniform between 0 and 1 if the graph is right, was not learned from these rows, and the
-        model is linear with normal noise. NaN if the graph has no missing edge.
     sources, targets : ndarray of shape (m,)
         The ends of the missing edges. The graph implies that they are independent given the parents of the target.
-    correlations, p_values, adjusted : ndarray of shape (m,)
-        Their partial correlations, the p-values of these, and the p-values corrected for their number (Holm).
+    correlations, p_values : ndarray of shape (m,)
+        Their partial correlations, and the p-values of these.
     node_p_values : ndarray of shape (d,)
-        One test per target, of all its statements together; NaN for a target without any. Their smallest one, corrected
-        for their number, is the global p-value.
+        One test per target, of all its statements together; NaN for a target without any.
     exact : bool
         Whether there are enough rows for the global p-value to be uniform. Otherwise it is conservative.
     descriptive : bool
@@ -68,15 +70,30 @@ class Consistency:
     names: tuple[str, ...]
     n: int
     graph: BoolMatrix
-    p_value: float
     sources: NDArray[np.int32]
     targets: NDArray[np.int32]
     correlations: Vector
     p_values: Vector
-    adjusted: Vector
     node_p_values: Vector
     exact: bool
     descriptive: bool
+
+    @functools.cached_property
+    def p_value(self) -> float:
+        """The global p-value: the smallest one of the nodes, corrected for their number (Tippett 1931).
+
+        It is uniform between 0 and 1 if the graph is right, was not learned from these rows, and the model is linear
+        with normal noise. NaN if the graph has no missing edge.
+        """
+        from scipy.stats import combine_pvalues
+
+        tested = self.node_p_values[np.isfinite(self.node_p_values)]
+        return float(combine_pvalues(tested, method="tippett").pvalue) if len(tested) else float("nan")
+
+    @functools.cached_property
+    def adjusted(self) -> Vector:
+        """The p-values of the missing edges, corrected for their number (Holm)."""
+        return holm(self.p_values)
 
     @property
     def violations(self) -> int:
@@ -188,44 +205,90 @@ def check(graph: Any, data: Any, *, missing: MissingChoice = "error") -> Consist
     """
     given, names, fingerprint = _read(graph)
     moments = data if isinstance(data, Moments) else _moments(data, names, missing)
-    names = moments.names if names is None else names
+    names = moments.variables if names is None else names
     _require_columns(given, names, moments.variables)
-    if not moments.coding.is_numeric:
-        moments = _numbers_of(moments, moments.coding, names)
+    _require_numbers([name for name in moments.coding.categories if name in names])
     moments = moments.selected(names)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DataWarning)  # few rows make a graph uncertain, not these tests
         _require_testable(moments)
-    dag = _directed(given, names)
-    zeros = implied_zeros(dag, moments)
-    return Consistency(
-        names,
-        moments.n,
-        dag,
-        smallest_of_independent(zeros.node_p_values[np.isfinite(zeros.node_p_values)]),
-        zeros.sources,
-        zeros.targets,
-        zeros.correlations,
-        zeros.p_values,
-        holm(zeros.p_values),
-        zeros.node_p_values,
-        zeros.exact,
-        descriptive=fingerprint is not None and fingerprint == moments.fingerprint,
-    )
+    is_own = fingerprint is not None and fingerprint == moments.fingerprint
+    return _test_zeros(_directed(given, names), moments, is_own)
+
+
+def _test_zeros(graph: BoolMatrix, moments: Moments, descriptive: bool) -> Consistency:
+    """Test every partial correlation that a DAG implies to be zero.
+
+    With P the parents of j, the partial correlation r of i and j given P comes from one solve with S_PP per node. Its
+    Fisher z, sqrt(n - 3 - |P|) atanh(r), is close to N(0, 1).
+
+    The test of a node is the F test of its regression on all q earlier nodes that are not parents, next to its parents:
+    F = ((RSS_P - RSS_all) / q) / (RSS_all / (n - 1 - k)) with k earlier nodes in all. Given the earlier nodes it has
+    the same distribution whatever their values, if the noise is normal. Therefore the tests of different nodes are
+    independent. All RSS_all are the pivots of one Cholesky factorization. A node with more earlier nodes than half of
+    the rows has the smallest p-value of its pairs times their number instead (Bonferroni), which is conservative.
+    """
+    from scipy.special import fdtrc, ndtr
+
+    n, d = moments.n, moments.d
+    require_memory(f"The check of {d} variables", _BYTES_PER_PAIR * d * (d - 1) // 2, "Check a part of the graph.")
+    S, order = moments.standardized().covariance, topological_order(graph)
+    few = order[: min(d, n // 2)]
+    pivots = np.diagonal(np.linalg.cholesky(S[np.ix_(few, few)])) ** 2
+    none = np.empty(0, dtype=np.int32)
+    sources, targets, correlations, p_values = [none], [none], [np.empty(0)], [np.empty(0)]
+    nodes, exact = np.full(d, np.nan), True
+    for k, j in enumerate(order):
+        parents = np.nonzero(graph[:, j])[0]
+        others = np.sort(order[:k][~graph[order[:k], j]])
+        freedom, q = n - 3 - len(parents), len(others)
+        if not q or freedom < 1:
+            continue
+        r, residual = _partial_correlations(S, j, parents, others)
+        p = 2 * ndtr(-np.sqrt(freedom) * np.arctanh(np.abs(r)))
+        sources.append(others.astype(np.int32))
+        targets.append(np.full(q, j, dtype=np.int32))
+        correlations.append(r)
+        p_values.append(p)
+        if k < len(pivots):
+            rest = n - 1 - k
+            nodes[j] = fdtrc(q, rest, max(residual - pivots[k], 0.0) / q / (pivots[k] / rest))
+        else:
+            nodes[j], exact = min(1.0, float(p.min()) * q), False
+    ends = np.concatenate(sources), np.concatenate(targets)
+    found = np.concatenate(correlations), np.concatenate(p_values)
+    return Consistency(moments.names, n, graph, *ends, *found, nodes, exact, descriptive)
+
+
+def _partial_correlations(S: Matrix, j: int, parents: Indices, others: Indices) -> tuple[Vector, float]:
+    """Return the correlations of j with others given its parents, and the variance of j given its parents."""
+    covariances, variances, own = S[others, j].copy(), np.diagonal(S)[others].copy(), float(S[j, j])
+    if len(parents):
+        # The columns of the inverse factor times S_P. are orthonormal coordinates of the nodes in the span of P.
+        from scipy.linalg import solve_triangular
+
+        L = np.linalg.cholesky(S[np.ix_(parents, parents)])
+        explained = solve_triangular(L, S[parents][:, others], lower=True)
+        target = solve_triangular(L, S[parents, j], lower=True)
+        covariances -= target @ explained
+        variances -= np.einsum("pi,pi->i", explained, explained)
+        own -= float(target @ target)
+    scale = np.sqrt(np.maximum(variances, np.finfo(float).tiny) * max(own, np.finfo(float).tiny))
+    return np.clip(covariances / scale, -1 + 1e-15, 1 - 1e-15), own
 
 
 def _read(graph: Any) -> tuple[BoolMatrix, tuple[str, ...] | None, str | None]:
     """Return the edges, the names if there are any, and the fingerprint of the rows behind the graph if it is known."""
     graph = getattr(graph, "estimator_", graph)  # of a GolemCV
-    if categories := _categories(graph):
-        raise _needs_numbers(categories)
-    if isinstance(moments := getattr(graph, "moments_", None), Moments):
-        edges = graph.adjacency_ if hasattr(graph, "adjacency_") else graph.cpdag_
-        return edges, moments.names, moments.fingerprint
+    if isinstance(graph, GraphDocument):
+        kinds = zip(graph.names, graph.variables or (), strict=False)
+        _require_numbers([name for name, variable in kinds if variable.kind == "category"])
+        return graph.graph().adjacency, tuple(graph.names), graph.moments_hash
     if isinstance(graph, BaseEstimator):
         check_is_fitted(graph, "moments_")
-    if isinstance(graph, GraphDocument):
-        return graph.graph().adjacency, tuple(graph.names), graph.moments_hash
+        _require_numbers([variable.name for variable in getattr(graph, "variables_", ()) if variable.is_category])
+        edges = graph.adjacency_ if hasattr(graph, "adjacency_") else graph.cpdag_
+        return edges, graph.moments_.names, graph.moments_.fingerprint
     if isinstance(graph, LinearSEM | NamedGraph):
         return graph.adjacency, graph.names, None
     if hasattr(graph, "is_directed"):
@@ -248,26 +311,12 @@ def _moments(data: Any, names: tuple[str, ...] | None, missing: MissingChoice) -
     return Moments.from_rows(values, found, missing=missing)
 
 
-def _categories(graph: Any) -> list[str]:
-    """Return the categories of a fitted model or a document."""
-    if isinstance(graph, GraphDocument):
-        kinds = zip(graph.names, graph.variables or (), strict=False)
-        return [name for name, variable in kinds if variable.kind == "category"]
-    return [variable.name for variable in getattr(graph, "variables_", ()) if variable.is_category]
-
-
-def _numbers_of(moments: Moments, coding: Coding, names: Sequence[str]) -> Moments:
-    """Return the moments of the numbers; raise a ValueError if the graph has one of the categories."""
-    if found := [variable.name for variable in coding.variables if variable.is_category and variable.name in names]:
-        raise _needs_numbers(found)
-    return moments.selected(names)
-
-
-def _needs_numbers(categories: Sequence[str]) -> ValueError:
-    """Return the error for a graph with categories."""
-    return ValueError(
-        f"This test needs numbers, and is not available for graphs with categories: {quoted(categories)}."
-    )
+def _require_numbers(categories: Sequence[str]) -> None:
+    """Raise a ValueError for a graph with categories."""
+    if categories:
+        raise ValueError(
+            f"This test needs numbers, and is not available for graphs with categories: {quoted(categories)}."
+        )
 
 
 def _require_testable(moments: Moments) -> None:

@@ -22,21 +22,6 @@ def holm(p: Vector) -> Vector:
     return np.asarray(np.minimum(stepped, 1.0)[np.argsort(order)])
 
 
-def smallest_of_independent(p: Vector) -> float:
-    """Return the p-value of the smallest of independent p-values, 1 - (1 - min p)^m (Tippett 1931); NaN for none.
-
-    Examples
-    --------
-    >>> round(smallest_of_independent(np.array([0.5, 0.1])), 3)
-    0.19
-    """
-    if not len(p):
-        return float("nan")
-    # The logarithm of 1 - p is -inf at p = 1, and the result is then 1.
-    with np.errstate(divide="ignore"):
-        return float(-np.expm1(len(p) * np.log1p(-p.min())))
-
-
 def p_text(p: float) -> str:
     """Return a p-value as text.
 

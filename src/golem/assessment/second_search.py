@@ -12,7 +12,7 @@ from golem.data.moments import Moments
 from golem.data.table import Table
 from golem.estimator.fit import conclude, learn_scored
 from golem.estimator.golem import Golem
-from golem.estimator.name_order import NameOrder
+from golem.estimator.search_fit import NameOrder
 from golem.estimator.settings import is_counted
 from golem.runtime.types import BoolMatrix, Matrix
 from golem.score.solution import Status
@@ -63,7 +63,7 @@ def keep_better(model: Golem, table: Table | None = None) -> None:
         other = _compared(again, model)
         score = model.fit_.score if table is None else model.fit_.score.with_table(table)
         model.adopt(conclude(score, model.settings, model.knowledge_, again.solution_, again.start_solution_))
-    model.second_search_ = other
+    model.remember(second_search=other)
 
 
 def _compared(shown: Golem, other: Golem) -> SecondSearch:

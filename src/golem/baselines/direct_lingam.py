@@ -12,10 +12,9 @@ from golem.baselines.sort_regress import regress_along, require_more_rows_than_c
 from golem.data.checks import DataWarning
 from golem.data.knowledge import Knowledge
 from golem.data.moments import Moments
-from golem.runtime.messages import quoted
+from golem.runtime.messages import quoted, warn_user
 from golem.runtime.problems import Parameter, ProblemError
 from golem.runtime.types import Matrix
-from golem.runtime.user_warnings import warn_user
 
 # The test of normality needs at least this many rows.
 _FEWEST_FOR_A_TEST = 20

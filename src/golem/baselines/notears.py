@@ -12,9 +12,9 @@ from golem.data.knowledge import Knowledge
 from golem.data.moments import Moments
 from golem.gradient.augmented_lagrangian import AugmentedLagrangian
 from golem.gradient.rounding import round_to_dag
+from golem.runtime.messages import warn_user
 from golem.runtime.problems import Parameter, ProblemError
 from golem.runtime.types import Matrix
-from golem.runtime.user_warnings import warn_user
 from golem.score.likelihood import LeastSquares
 from golem.score.objective import Objective
 from golem.score.solution import Callback

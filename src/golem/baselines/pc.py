@@ -18,9 +18,8 @@ from golem.data.checks import DataWarning
 from golem.data.knowledge import Knowledge
 from golem.data.moments import Moments
 from golem.graphs.pdag import Pdag, bits_of, bits_to_columns, column_bits, members
-from golem.runtime.messages import quoted
+from golem.runtime.messages import quoted, warn_user
 from golem.runtime.types import BoolMatrix, Matrix
-from golem.runtime.user_warnings import warn_user
 from golem.score.objective import graph_bic
 
 IntArray = NDArray[np.intp]

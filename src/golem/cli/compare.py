@@ -92,7 +92,7 @@ def compare(
     from golem.data.knowledge import with_edges
     from golem.data.source import open_table
     from golem.data.targets import read_targets
-    from golem.workflow.inputs import naming, require_kept, title_of
+    from golem.workflow.steps import naming, require_kept, title_of
 
     chosen = [name for name in options.all_names(methods) if name]
     everything = not chosen
@@ -170,9 +170,9 @@ def _print_comparison(comparison: Comparison, output: Path) -> None:
     """Print the table of a comparison, the warnings, and the edges on which the methods agree."""
     out.print(str(comparison))
     if comparison.settings.get("score"):
-        from golem.output.document import SCORES
+        from golem.output.document import SCORE_WORDS
 
-        out.print(f"\nScore: {SCORES[comparison.settings['score']]}, in units of the deviance; lower is better.")
+        out.print(f"\nScore: {SCORE_WORDS[comparison.settings['score']]}, in units of the deviance; lower is better.")
     elif any(row.bic is not None for row in comparison.rows):
         out.print(
             "\nBIC: with least-squares weights and free noise variances; lower is better. It changes if columns are "

@@ -43,7 +43,7 @@ def demo(output: OutputFolder = Path("demo-output"), quiet: Quiet = False, as_js
     skip_slow_imports()
     import numpy as np
 
-    from golem.assessment.diagnostics.edge_scatter import model_scatters
+    from golem.assessment.diagnostics.edges import model_scatters
     from golem.data.datasets import load_sachs
     from golem.data.moments import Moments
     from golem.data.table import Table

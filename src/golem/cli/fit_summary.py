@@ -230,9 +230,9 @@ def _print_noise_choice(model: Golem) -> None:
 def _print_score(model: Golem, terms: dict[str, float | None], bic: float | None) -> None:
     """Print the score with its terms, and the BIC as `golem compare` prints it."""
     if model.score_ != "gaussian":
-        from golem.output.document import SCORES
+        from golem.output.document import SCORE_WORDS
 
-        out.print(f"Score per row {_number(terms['score'])} (lower is better): {SCORES[model.score_]}")
+        out.print(f"Score per row {_number(terms['score'])} (lower is better): {SCORE_WORDS[model.score_]}")
         return
     cycles = "" if terms["dag"] == 0 else f" + penalty on cycles {_number(terms['dag'])}"
     out.print(

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, Self
 
 from golem.comparison.other_packages import OTHER_PACKAGES, Estimate
-from golem.comparison.registry import learn_with, prepare
+from golem.comparison.registry import compile_method, learn_with
 from golem.comparison.result import Step
 from golem.data.knowledge import Knowledge
 from golem.data.table import Table
@@ -135,7 +135,7 @@ class _MethodProcessElsewhere(NamedTuple):
 def answer(name: str, start_clock: Callable[[], None]) -> Outcome:
     """Run a method, in the child."""
     data = _read_data(sys.argv[1])
-    prepare(name, data[0])
+    compile_method(name, data[0])
     start_clock()
     return outcome_of(name, data)
 

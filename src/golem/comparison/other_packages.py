@@ -37,7 +37,7 @@ class Estimate:
     weights : ndarray of shape (d, d), optional
         Weights of the edges, if the method learns any.
     direction_from : mapping of (int, int) to str
-        What the direction of each edge rests on, if the method says so; see `golem.directions.decisions.EdgeRecord`.
+        What the direction of each edge rests on, if the method says so; see `EdgeRecord`.
     """
 
     graph: BoolMatrix

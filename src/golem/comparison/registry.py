@@ -125,7 +125,7 @@ def require_known(names: list[str]) -> None:
             raise ValueError(f"Unknown method {name!r}. {suggestion(name, known, 'methods', len(known))}")
 
 
-def prepare(name: str, table: Table | None = None) -> None:
+def compile_method(name: str, table: Table | None = None) -> None:
     """Compile and import what a method needs, so that this is not timed; `order` depends on the table."""
     if name == "order" and table is not None and score_of(table, ScoreSettings(noise="auto")).stage != "order":
         name = "order-soft"

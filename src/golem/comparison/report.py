@@ -11,7 +11,7 @@ from golem.comparison.result import Comparison
 from golem.graphs.edges import Edges
 from golem.output.figures import NEGATIVE, NODE_EDGE, POSITIVE, TEXT
 from golem.output.report import write_page
-from golem.output.report.content import drawing, graph_entry, known, plain_rows, rounded
+from golem.output.report.content import drawing, graph_entry, numbered_knowledge, plain_rows, rounded
 from golem.output.report.page import render
 from golem.runtime.types import BoolMatrix
 from golem.runtime.version import __version__
@@ -48,7 +48,7 @@ def comparison_content(comparison: Comparison) -> dict[str, Any]:
     knowledge = comparison.settings.get("knowledge")
     return (
         drawing(names, Edges.from_matrix(_common_graph(comparison)), knowledge)
-        | known(knowledge, names)
+        | numbered_knowledge(knowledge, names)
         | {
             "kind": "comparison",
             "graphs": graphs,

@@ -8,9 +8,8 @@ from golem.data.collinearity import COPY, LARGEST_SHARE, correlations, most_dete
 from golem.data.moments import Moments
 from golem.data.table_errors import too_few_columns, too_few_rows
 from golem.data.unusable import Unusable, is_constant, switches, unusable_columns, unusable_error
-from golem.runtime.messages import counted, quoted, shortened
+from golem.runtime.messages import counted, quoted, shortened, warn_user
 from golem.runtime.problems import Drop, ProblemError, Remedy, Set, Text
-from golem.runtime.user_warnings import warn_user
 
 EQUAL_VARIANCES, FREE_VARIANCES = Set("noise", "ev"), Set("noise", "nv")
 _WIDEST_SCALES = 1e8

@@ -12,9 +12,8 @@ from scipy.special import chdtrc
 from golem.data.checks import DataWarning
 from golem.data.moments import Moments
 from golem.runtime.arrays import to_numpy
-from golem.runtime.messages import quoted
+from golem.runtime.messages import quoted, warn_user
 from golem.runtime.types import Array, BoolVector, Matrix, Vector
-from golem.runtime.user_warnings import warn_user
 
 LEVEL = 1e-4
 # If a larger share of the rows is independent, the others are worth a note only.

@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 
 from golem.data.table_errors import MissingValuesError, empty_columns
 from golem.data.unusable import Unusable, unusable_error
+from golem.runtime.messages import warn_user
 from golem.runtime.problems import DROP_DEPENDENT, ProblemError, Set, Text
 from golem.runtime.types import BoolMatrix, Matrix, Vector
-from golem.runtime.user_warnings import warn_user
 
 # In standard deviations of the columns. The remaining error is a few times the last change. The second tolerance is for
 # parts and resamples of the rows, which vary by far more.

@@ -21,10 +21,9 @@ from golem.data.files.markers import USUAL_MARKERS
 from golem.data.table_input import eager_frame, is_table, parsed
 from golem.data.unusable import Unusable, unusable_error
 from golem.data.variables import FEW_VALUES, Coding, Variable
-from golem.runtime.messages import counted, quoted, shortened
+from golem.runtime.messages import counted, quoted, shortened, warn_user
 from golem.runtime.names import column_names
 from golem.runtime.problems import Declare, Set, Text
-from golem.runtime.user_warnings import warn_user
 
 # Number of rows per level or cell.
 Counts = Mapping[str, int]

@@ -21,8 +21,8 @@ from golem.data.checks import DataWarning
 from golem.data.coded_tables import CodedTable
 from golem.data.moments import Moments
 from golem.runtime.arrays import to_numpy
+from golem.runtime.messages import warn_user
 from golem.runtime.types import Array, Matrix
-from golem.runtime.user_warnings import warn_user
 
 # What is drawn: "halves" are random halves of the rows.
 Unit = Literal["rows", "shards", "halves"]

@@ -95,6 +95,12 @@ def _require_variation(names: Sequence[str], part: Part, fixed: Sequence[int], i
         )
 
 
+def require_enough_rows(table: Table) -> None:
+    """Raise a ValueError if there are too few rows to tell effects from noise; environments have their own rule."""
+    if not table.has_environments:
+        require_rows(table.moments())
+
+
 def _check_rows(table: Table, bounded: bool) -> None:
     """Check the rows, if they are in memory: there must be enough of them, and they should not depend on each other."""
     (part,) = table.parts

@@ -241,7 +241,9 @@ def _in_order(found: Sequence[Unusable], names: Sequence[str]) -> list[Unusable]
 
 def require_variables(moments: Moments) -> None:
     """Raise a ValueError for categories with one level and constant numbers; it names all columns to drop."""
-    if is_constant(moments).any() or without_levels(moments.coding):
+    coding = moments.coding
+    numbers = coding.first[:-1][coding.levels == 0]  # a level may occur only where an experiment sets it
+    if is_constant(moments)[numbers].any() or without_levels(coding):
         raise unusable_error(unusable_variables(moments))
 
 

@@ -1,10 +1,9 @@
-"""Directions by noise variances: how much worse the members of the class with the other direction fit.
+"""Directions by noise variances: how much worse the members of the class with the other direction fit, or the odds.
 
-Odds of directions, if noise variances and weights are similar in the units of the columns.
-
-All members of an equivalence class have the same maximized likelihood. So the prior at the estimates, and the volume of
-the likelihood around them (Laplace), distinguish members. Let r_j be the residual variances of a member, b_ij its
-least-squares weights, and l_j = log r_j. Either the units of the columns are comparable,
+The odds assume that noise variances and weights are similar in the units of the columns. All members of an equivalence
+class have the same maximized likelihood. So the prior at the estimates, and the volume of the likelihood around them
+(Laplace), distinguish members. Let r_j be the residual variances of a member, b_ij its least-squares weights, and l_j =
+log r_j. Either the units of the columns are comparable,
 
     l_j ~ N(mu, tau^2 + 2/n)         log|b_ij| ~ N(m, omega^2 + se_ij^2 / b_ij^2)
 
@@ -31,7 +30,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from golem.directions.biconnected_blocks import Blocks
+from golem.directions.class_members import Blocks
 from golem.directions.equivalence_class import Component, Family, parent_lists
 from golem.directions.member_scores import MemberScores, global_directions, global_families, rises_of_cost
 from golem.graphs.edges import Edges

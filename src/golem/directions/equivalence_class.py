@@ -1,6 +1,4 @@
-"""Edge directions that the equivalence class leaves open, and random members.
-
-The members of an equivalence class, one undirected component of its CPDAG at a time.
+"""Edge directions that the equivalence class leaves open, its undirected components, and random members.
 
 The components are independent of each other: directing one does not restrict another. All nodes of a component have the
 same parents outside it.

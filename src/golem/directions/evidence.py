@@ -28,10 +28,9 @@ from golem.directions.by_variance import (
     direction_odds,
     evidence_in_variances,
 )
-from golem.directions.decisions import Decisions, decide
 from golem.directions.equivalence_class import Component, Family, components, known_edges, open_edges
 from golem.directions.experiments import Experiments, check_experiments, experiments_of
-from golem.directions.learned_graph import LearnedGraph, known
+from golem.directions.learned_graph import Decisions, LearnedGraph, decide, known
 from golem.directions.member_scores import cheapest_member
 from golem.graphs.edges import Edges
 from golem.runtime.messages import counted

@@ -15,7 +15,7 @@ import numpy as np
 
 from golem.data.inputs import numpy_rows
 from golem.directions.equivalence_class import Family, parent_lists
-from golem.directions.mechanism_tests import Rows, dependence_p_value, mechanism_p_values
+from golem.directions.mechanism_tests import GroupedRows, dependence_p_value, mechanism_p_values
 from golem.directions.normality import normality_test
 from golem.graphs.interventional import Intervention
 from golem.runtime.types import Indices, Matrix, Vector
@@ -176,7 +176,7 @@ class Experiments:
         for j, own in enumerate(parents):
             for e in self._targeting(j) if j not in self.untested else []:
                 if others := observational or self._usable(j):
-                    rows = Rows.of([self._columns(k, j, own) for k in (e, *others)])
+                    rows = GroupedRows.of([self._columns(k, j, own) for k in (e, *others)])
                     slopes, scale = mechanism_p_values(rows, [0], worth=self.worth)[0]
                     both = mechanism_p_values(rows, [0], shared=True, worth=self.worth)[0, 0]
                     found.append(Shift(e, j, True, (both, slopes if own else math.nan, scale)))
@@ -185,7 +185,7 @@ class Experiments:
     def _compared(self, family: Family, environments: Sequence[int], places: Sequence[int]) -> Vector:
         """Return the p-values of no change of a mechanism, for some of the environments against all others."""
         j, parents = family
-        rows = Rows.of([self._columns(e, j, parents) for e in environments])
+        rows = GroupedRows.of([self._columns(e, j, parents) for e in environments])
         p = mechanism_p_values(rows, places, self.shared, self.worth)
         return np.asarray(np.minimum(p.min(axis=1) * (2 if parents or self.shared else 1), 1.0))
 

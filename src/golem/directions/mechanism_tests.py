@@ -24,14 +24,14 @@ _STEPS_OF_CENTERS = 10
 _MAD_OF_NORMAL = 0.6744897501960817
 
 
-class Rows(NamedTuple):
+class GroupedRows(NamedTuple):
     """Rows sorted by group: rows begins[k], ..., begins[k + 1] - 1 are those of group k."""
 
     values: Matrix
     begins: Indices
 
     @classmethod
-    def of(cls, parts: Sequence[Matrix]) -> Rows:
+    def of(cls, parts: Sequence[Matrix]) -> GroupedRows:
         """Return the rows of some groups."""
         return cls(np.concatenate(parts), np.cumsum([0, *(len(part) for part in parts)]))
 
@@ -49,7 +49,7 @@ class Rows(NamedTuple):
         return np.repeat(values, np.diff(self.begins), axis=0)
 
 
-def mechanism_p_values(rows: Rows, groups: Sequence[int], shared: bool = False, worth: float = 1.0) -> Matrix:
+def mechanism_p_values(rows: GroupedRows, groups: Sequence[int], shared: bool = False, worth: float = 1.0) -> Matrix:
     """Test whether a mechanism in single groups is the same as in all other groups taken together.
 
     Parameters
@@ -81,7 +81,7 @@ def mechanism_p_values(rows: Rows, groups: Sequence[int], shared: bool = False, 
     return np.array(found).reshape(-1, 2)
 
 
-def _design(rows: Rows, shared: bool) -> tuple[Matrix, Vector]:
+def _design(rows: GroupedRows, shared: bool) -> tuple[Matrix, Vector]:
     """Return the parents and the variable, with columns of similar size, centred in each group or with a constant."""
     values = rows.values - rows.values.mean(axis=0)
     scale = np.abs(values).max(axis=0)  # squares of large units would overflow
@@ -94,7 +94,7 @@ def _design(rows: Rows, shared: bool) -> tuple[Matrix, Vector]:
 
 def dependence_p_value(rows: Matrix, worth: float = 1.0) -> float:
     """Test whether the variable in the first column is uncorrelated with all others, in the rows of one environment."""
-    X, y = _design(Rows.of([rows]), shared=False)
+    X, y = _design(GroupedRows.of([rows]), shared=False)
     g = X * y[:, None]
     return _upper_tail(g.sum(axis=0), g.T @ g, worth)
 
@@ -124,7 +124,7 @@ def _upper_tail(u: Vector, V: Matrix, worth: float) -> float:
     return float(chdtrc(len(t), statistic))
 
 
-def _scale_z(rows: Rows, residual: Vector, leverage: Vector) -> Vector:
+def _scale_z(rows: GroupedRows, residual: Vector, leverage: Vector) -> Vector:
     """Return how much larger the scale of the residuals is in each group than in the others, in standard errors.
 
     For normal noise this is as powerful as a comparison of variances with 88 % of the rows.

@@ -14,9 +14,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from golem.directions.biconnected_blocks import Blocks
+from golem.directions.class_members import Blocks, RootedSet, SourceChoice
 from golem.directions.equivalence_class import Component, Family, Parents
-from golem.directions.rooted_members import RootedSet, SourceChoice
 from golem.runtime.types import Matrix, Vector
 
 

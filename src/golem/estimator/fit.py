@@ -17,8 +17,7 @@ from golem.data.unusable import Unusable, unusable_error
 from golem.directions.evidence import DirectionProblem, with_directions
 from golem.directions.learned_graph import LearnedGraph
 from golem.estimator.gradient_fit import follow_gradient, round_solution
-from golem.estimator.name_order import name_order
-from golem.estimator.search_fit import search_graph
+from golem.estimator.search_fit import name_order, search_graph
 from golem.estimator.settings import Settings
 from golem.gradient.rounding import with_required
 from golem.runtime.types import Vector

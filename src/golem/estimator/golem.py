@@ -25,9 +25,8 @@ from golem.estimator.graph_matrices import MATRICES, GraphMatrices
 from golem.estimator.settings import Settings, paper_settings
 from golem.gradient.gradient_solver import GradientSolver
 from golem.gradient.rounding import CycleRemoval
-from golem.runtime.messages import quoted
+from golem.runtime.messages import quoted, warn_user
 from golem.runtime.problems import names_remedies
-from golem.runtime.user_warnings import warn_user
 from golem.score.acyclicity import Acyclicity
 from golem.score.score_settings import ScoreChoice
 from golem.score.solution import Callback
@@ -154,8 +153,8 @@ class Golem(NotebookDisplay, TableEstimator, GraphMatrices, Conveniences):
         The solve of GOLEM-EV for `init="ev"`.
     moments_ : Moments
         The sufficient statistics of the data; with environments, of all rows, with the covariance within environments.
-    environments_ : Table or None
-        The moments and targets of each environment; None if none were given.
+    table_ : Table
+        The variables, and the moments and targets of each environment; a table without environments has one part.
     missing_ : Missing or None
         The missing values and their treatment; None if there were none.
     knowledge_ : Knowledge
@@ -298,9 +297,15 @@ class Golem(NotebookDisplay, TableEstimator, GraphMatrices, Conveniences):
         for name in MATRICES:  # made from an earlier graph
             self.__dict__.pop(name, None)
         if not solution.status.is_final:
-            stage = " (in the solve of GOLEM-EV for the start)" if solution is fit.start else ""
+            ended_early = fit.start is not None and fit.start.status.is_cut_short
+            stage = " (in the solve of GOLEM-EV for the start)" if ended_early else ""
             warn_user(solution.status.value + stage, ConvergenceWarning)
         return self
+
+    def remember(self, **found: Any) -> None:
+        """Keep what an assessment of the model has found, as attributes of these names with an underscore."""
+        for name, value in found.items():
+            setattr(self, f"{name}_", value)
 
     @property
     def settings(self) -> Settings:

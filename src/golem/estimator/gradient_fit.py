@@ -9,9 +9,8 @@ from typing import Any, NamedTuple
 from golem.data.knowledge import Knowledge
 from golem.estimator.settings import PAPER_THRESHOLD, Settings, named
 from golem.gradient.gradient_solver import GradientSolver
-from golem.gradient.likelihood_ratio import ChosenEdges, choose_edges
 from golem.gradient.paper_recipe import PaperRecipe
-from golem.gradient.rounding import CycleRemoval, Rounded, round_to_dag
+from golem.gradient.rounding import ChosenEdges, CycleRemoval, Rounded, choose_edges, round_to_dag
 from golem.runtime.types import Matrix
 from golem.score.acyclicity import ACYCLICITIES
 from golem.score.solution import Solution

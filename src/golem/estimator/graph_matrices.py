@@ -11,8 +11,7 @@ from sklearn.exceptions import NotFittedError
 from golem.data.moments import Moments
 from golem.data.table import Table
 from golem.data.variables import Variable
-from golem.directions.decisions import EdgeRecord
-from golem.directions.learned_graph import LearnedGraph, known
+from golem.directions.learned_graph import EdgeRecord, LearnedGraph, known
 from golem.estimator.fit import Fit
 from golem.model.linear_sem import LinearSEM
 from golem.runtime.types import BoolMatrix, BoolVector, Matrix

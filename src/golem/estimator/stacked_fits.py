@@ -17,9 +17,9 @@ from golem.estimator.fit import conclude, prepare
 from golem.estimator.golem import Golem
 from golem.estimator.gradient_fit import recipe_of
 from golem.gradient.adam import Adam
+from golem.runtime.messages import warn_user
 from golem.runtime.problems import ProblemError
 from golem.runtime.types import Matrix
-from golem.runtime.user_warnings import warn_user
 from golem.score.table_score import NodeScore
 
 

@@ -14,14 +14,12 @@ import msgspec
 import numpy as np
 from numpy.typing import ArrayLike
 
-from golem.graphs.edges import Edges
-from golem.graphs.named_graph import NamedGraph, numbered_edges, weight_matrix
+from golem.graphs.named_graph import NamedGraph, weight_matrix
 from golem.runtime.messages import counted, quoted
-from golem.runtime.names import column_names
 
 FORMAT_VERSION = 2
-# An edge has source, target, weight and further columns of any name.
-EdgeRow = dict[str, str | bool | float | None]
+# An edge has source, target, and columns of any name; `golem.graphs.named_graph.EdgeRow` has those of a learned graph.
+EdgeValues = dict[str, str | bool | float | None]
 Numbers = dict[str, float | None]
 
 
@@ -111,7 +109,7 @@ class BootstrapRecord(msgspec.Struct, kw_only=True):
     seed: int | None = None
     level: float | None = None
     em: bool = False
-    edges: list[EdgeRow] = []
+    edges: list[EdgeValues] = []
     consensus: list[tuple[str, str]] | None = None
 
 
@@ -212,7 +210,7 @@ class GraphDocument(msgspec.Struct, kw_only=True):
     r2: list[float | None] | None = None
     noise_variances: list[float | None] | None = None
     intercepts: list[float | None] | None = None
-    edge_table: list[EdgeRow] = []
+    edge_table: list[EdgeValues] = []
     coefficients: list[CoefficientRecord] | None = None
     raw_weights: list[tuple[int, int, float]] | None = None
     trace: list[TraceRecord] | None = None
@@ -245,11 +243,11 @@ class GraphDocument(msgspec.Struct, kw_only=True):
     @classmethod
     def of_graph(cls, graph: NamedGraph) -> GraphDocument:
         """Return the document of a graph without a fit."""
-        some = "weight" in graph.edge_columns
-        empty: EdgeRow = {"weight": None} if some else {}
+        weighted = "weight" in graph.edge_columns
+        empty: EdgeValues = {"weight": None} if weighted else {}
         return cls(
             names=list(graph.names),
-            weighted=graph.weighted or some,
+            weighted=weighted,
             variables=graph.variables,
             noise_variances=None if graph.noise_variances is None else graph.noise_variances.tolist(),
             intercepts=None if graph.intercepts is None else graph.intercepts.tolist(),
@@ -259,25 +257,15 @@ class GraphDocument(msgspec.Struct, kw_only=True):
             coefficients=graph.coefficients,
         )
 
-    def listed_edges(self) -> Edges:
-        """Return the edges without a matrix; what `graph` refuses is refused."""
-        ends = list(numbered_edges(column_names(self.names, len(self.names)), self._edges()))
-        causes, children = np.array(ends, dtype=np.intp).reshape(-1, 2).T
-        return Edges(causes, children, len(self.names))
-
     def graph(self) -> NamedGraph:
         """Return the graph; refuse repeated names, unknown or repeated edges, and weights that are not finite."""
-        nodes: list[dict[str, float | None]] = [{} for _ in self.names]
-        for column, values in (("noise_variance", self.noise_variances), ("intercept", self.intercepts)):
-            for node, value in zip(nodes, values or [], strict=bool(values)):
-                node[column] = value
-        graph = NamedGraph.from_lists(self.names, self._edges(), nodes)
-        return replace(graph, variables=self.variables, coefficients=self.coefficients)
-
-    def _edges(self) -> list[tuple[str, str, dict[str, str | bool | float]]]:
-        """Return the edges with the attributes that are known."""
         known = [{key: value for key, value in row.items() if value is not None} for row in self.edge_table]
-        return [(str(row.pop("source")), str(row.pop("target")), row) for row in known]
+        edges = [(str(row.pop("source")), str(row.pop("target")), row) for row in known]
+        absent = [None] * len(self.names)
+        values = zip(self.noise_variances or absent, self.intercepts or absent, strict=True)
+        nodes = [{"noise_variance": variance, "intercept": intercept} for variance, intercept in values]
+        graph = NamedGraph.from_lists(self.names, edges, nodes)
+        return replace(graph, variables=self.variables, coefficients=self.coefficients)
 
     def plain(self) -> dict[str, Any]:
         """Return the document as dictionaries, lists and numbers."""
@@ -331,7 +319,7 @@ def _upgraded(content: dict[str, Any]) -> dict[str, Any]:
         raise ValueError("A graph needs `names` and `weights`, or `names`, `edge_table` and format_version 2.")
     weights = weight_matrix(content["weights"], names)
     weighted = bool(content.get("weighted", True))
-    rows: dict[tuple[Any, Any], EdgeRow] = {
+    rows: dict[tuple[Any, Any], EdgeValues] = {
         (names[i], names[j]): {"weight": weight} if weighted else {} for i, j, weight in sparse(weights)
     }
     resampled = (content.get("bootstrap") or {}).get("edges") or []

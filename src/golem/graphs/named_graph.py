@@ -1,10 +1,11 @@
-"""NamedGraph: what a file can store about a graph, as matrices and as lists of nodes and edges.
+"""NamedGraph: what a file can store about a graph, as lists of nodes and edges, and as matrices on demand.
 
 `EdgeRow` has the columns of an edge, which the tables, files and pages of a learned graph share.
 """
 
 from __future__ import annotations
 
+import functools
 import reprlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -14,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from golem.graphs.dag import cpdag, is_dag
+from golem.graphs.edges import Edges
 from golem.runtime.machine import require_memory
 from golem.runtime.messages import counted, quoted
 from golem.runtime.names import column_names, positions
@@ -43,7 +45,7 @@ class EdgeRow:
     direction_from : str or None
         What the direction rests on; None if the graph has a cycle or the method does not say.
     direction_strength, direction_error_rate : float or None
-        The evidence for the direction: `strength` and `error_rate` of `golem.directions.decisions.EdgeRecord`.
+        The evidence for the direction: `strength` and `error_rate` of `golem.directions.learned_graph.EdgeRecord`.
     edge_strength : float or None
         In a table with categories: how much the deviance rises without the edge.
     adjacency_frequency, direction_frequency, weight_low, weight_high, effect_low, effect_high : float or None
@@ -83,22 +85,17 @@ Attributes = Mapping[str, Any]
 
 @dataclass(frozen=True, eq=False)
 class NamedGraph:
-    """A weighted graph over named variables, with further attributes of its edges and nodes.
+    """A graph over named variables as a list of edges, with attributes of its edges and nodes.
 
     Parameters
     ----------
-    weights : ndarray of shape (d, d)
-        Entry [i, j] is the weight of i -> j. Edges of a graph that is not weighted have 1.
     names : tuple of str
         The variables.
-    adjacency : ndarray of shape (d, d), bool
-        The edges, which may have weight 0. An edge in both directions is undirected.
-    weighted : bool
-        Whether every edge has a weight. If the table had categories, only edges between numbers have one; then the
-        column `weight` of `edge_columns` has the weights, with NaN for the other edges.
+    edges : Edges
+        The edges, sorted by cause, then child. An edge in both directions is undirected.
     edge_columns : mapping of str to ndarray
-        Further columns, such as standardized_weight or undecided: one value per edge, in the order of `edge_list`.
-        NaN, or an empty word, means that an edge has no value.
+        Columns such as weight, standardized_weight or undecided: one value per edge. NaN, or an empty word, means that
+        an edge has no value. If the table had categories, only edges between numbers have a weight.
     noise_variances, intercepts : ndarray of shape (d,), optional
         The other parameters of a linear model.
     variables, coefficients : list, optional
@@ -112,29 +109,26 @@ class NamedGraph:
            [0. , 0. ]])
     """
 
-    weights: Matrix
     names: tuple[str, ...]
-    adjacency: BoolMatrix
-    weighted: bool = True
+    edges: Edges
     edge_columns: Mapping[str, NDArray[Any]] = field(default_factory=dict)
     noise_variances: Vector | None = None
     intercepts: Vector | None = None
     variables: list[VariableRecord] | None = None
     coefficients: list[CoefficientRecord] | None = None
 
-    def __post_init__(self) -> None:
-        if not np.isfinite(self.weights).all():
-            raise ValueError("The weights contain infinite values or NaN. Every weight must be a finite number.")
-
     @classmethod
     def from_weights(cls, weights: Matrix, names: tuple[str, ...]) -> NamedGraph:
         """Return the graph whose edges are the nonzero weights."""
-        return cls(weights, names, np.not_equal(weights, 0))
+        if not np.isfinite(weights).all():
+            raise ValueError("The weights contain infinite values or NaN. Every weight must be a finite number.")
+        edges = Edges.from_matrix(np.not_equal(weights, 0))
+        return cls(names, edges, {"weight": weights[edges.causes, edges.children]})
 
     @classmethod
     def from_class(cls, graph: BoolMatrix, names: tuple[str, ...]) -> NamedGraph:
         """Return a graph without weights, such as an equivalence class."""
-        return cls(graph.astype(float), names, graph, weighted=False)
+        return cls(names, Edges.from_matrix(graph))
 
     @classmethod
     def from_lists(
@@ -155,23 +149,39 @@ class NamedGraph:
             some of the edges have weights and there are no categories.
         """
         names = tuple(names)
-        names, by_place = column_names(names, len(names)), numbered_edges(names, edges)
-        adjacency, weights = np.zeros((len(names),) * 2, dtype=bool), _no_weights(len(names))
-        listed = [by_place[place] for place in sorted(by_place)]
-        weighted = all(_is_given(attributes.get("weight")) for attributes in listed)
-        for (i, j), attributes in by_place.items():
-            adjacency[i, j], weights[i, j] = True, _number(attributes["weight"]) if weighted else 1.0
-        some = {} if weighted else {"weight": np.array([_number(attributes.get("weight")) for attributes in listed])}
+        names, by_place = column_names(names, len(names)), _numbered_edges(names, edges)
+        causes, children = np.array(list(by_place), dtype=np.intp).reshape(-1, 2).T
         return cls(
-            weights,
             names,
-            adjacency,
-            weighted=weighted,
-            edge_columns={name: column for name, column in some.items() if np.isfinite(column).any()}
-            | _columns(listed),
+            Edges(causes, children, len(names)),
+            _columns(list(by_place.values())),
             noise_variances=_node_column(nodes, "noise_variance"),
             intercepts=_node_column(nodes, "intercept"),
         )
+
+    @property
+    def weighted(self) -> bool:
+        """Whether every edge has a weight."""
+        return "weight" in self.edge_columns and bool(np.isfinite(self.edge_columns["weight"]).all())
+
+    @functools.cached_property
+    def weights(self) -> Matrix:
+        """Entry [i, j] is the weight of i -> j; edges of a graph that is not weighted have 1."""
+        return self._matrix(self.edge_columns["weight"] if self.weighted else np.ones(len(self.edges)))
+
+    @functools.cached_property
+    def adjacency(self) -> BoolMatrix:
+        """The edges as a matrix; they may have weight 0."""
+        return self._matrix(np.ones(len(self.edges), dtype=bool))
+
+    def _matrix(self, values: NDArray[Any], names: tuple[str, ...] | None = None) -> NDArray[Any]:
+        """Return a matrix of values of the edges over the names or others; refuse one that is too large."""
+        names = names or self.names
+        # Weights, adjacency, and a copy of the weights, in bytes.
+        needed, remedy = 17 * len(names) ** 2, "Use a graph of fewer nodes or a machine with more memory."
+        require_memory(f"A graph of {len(names)} nodes", needed, remedy)
+        place = np.array(positions(self.names, names), dtype=np.intp)
+        return Edges(place[self.edges.causes], place[self.edges.children], len(names)).matrix(values)
 
     @property
     def has_categories(self) -> bool:
@@ -181,8 +191,8 @@ class NamedGraph:
     def edge_list(self) -> list[tuple[str, str, dict[str, Any]]]:
         """Return the edges with their attributes, sorted by source, then target, in the order of the names."""
         found = []
-        for k, (i, j) in enumerate(np.argwhere(self.adjacency).tolist()):
-            attributes: dict[str, Any] = {"weight": float(self.weights[i, j])} if self.weighted else {}
+        for k, (i, j) in enumerate(self.edges.pairs()):
+            attributes: dict[str, Any] = {}
             for name, values in self.edge_columns.items():
                 if name in FLAGS:
                     attributes[name] = bool(values[k])
@@ -207,17 +217,15 @@ class NamedGraph:
         known = set(names)
         if missing := [name for name in self.names if name not in known]:
             raise ValueError(f"The graph's variables {quoted(missing)} are not among {quoted(names)}.")
-        index = positions(self.names, names)
-        weights = _no_weights(len(names))
-        weights[np.ix_(index, index)] = np.where(self.adjacency & (self.weights == 0), 1.0, self.weights)
-        return weights
+        weights = self.edge_columns["weight"] if self.weighted else np.ones(len(self.edges))
+        return self._matrix(np.where(weights == 0, 1.0, weights), names)
 
     def partially_directed(self) -> NamedGraph:
         """Return the graph with its undecided edges undirected, that is in both directions, without weights."""
         graph = self.adjacency.copy()
         if "undecided" in self.edge_columns:
-            sources, targets = np.argwhere(self.adjacency)[self.edge_columns["undecided"] != 0].T
-            graph[targets, sources] = True
+            undecided = self.edge_columns["undecided"] != 0
+            graph[self.edges.children[undecided], self.edges.causes[undecided]] = True
         return NamedGraph.from_class(graph, self.names)
 
     def equivalence_class(self) -> NamedGraph:
@@ -238,10 +246,10 @@ class NamedGraph:
             raise ValueError("The graph has a directed cycle, but a linear model needs a directed acyclic graph.")
 
 
-def numbered_edges(
+def _numbered_edges(
     names: Sequence[str], edges: Iterable[tuple[str, str, Attributes]]
 ) -> dict[tuple[int, int], Attributes]:
-    """Return the attributes of edges (source, target, attributes) by the numbers of their ends.
+    """Return the attributes of edges (source, target, attributes) by the numbers of their ends, sorted by these.
 
     Unknown ends, repeated edges and weights that are not numbers are refused. So are weights of only some edges, unless
     the edges have the strengths that golem gives to the edges of a table with categories.
@@ -264,14 +272,7 @@ def numbered_edges(
     if lacking and any(_is_given(attributes.get("weight")) for attributes in found.values()):
         source, target = lacking[0]
         raise ValueError(f"The edge from {source!r} to {target!r} has no weight. Give one to all edges or to none.")
-    return found
-
-
-def _no_weights(d: int) -> Matrix:
-    """Return a zero matrix; raise a ValueError if graphs of d nodes are too large for this machine."""
-    # Weights, adjacency, and a copy of the weights, in bytes.
-    require_memory(f"A graph of {d} nodes", 17 * d * d, "Use a graph of fewer nodes or a machine with more memory.")
-    return np.zeros((d, d))
+    return dict(sorted(found.items(), key=lambda item: item[0]))
 
 
 def weight_matrix(rows: Any, names: Sequence[Any], what: str = "the weights") -> Matrix:
@@ -293,7 +294,7 @@ def weight_matrix(rows: Any, names: Sequence[Any], what: str = "the weights") ->
 
 def _columns(edges: Sequence[Attributes]) -> dict[str, NDArray[Any]]:
     """Return one vector per attribute that has numbers, flags or known words; empty text is not a word."""
-    found = dict.fromkeys(name for attributes in edges for name in attributes if name not in _RESERVED)
+    found = dict.fromkeys(["weight", *(name for attributes in edges for name in attributes if name not in _RESERVED)])
     columns: dict[str, NDArray[Any]] = {}
     for name in found:
         if name in WORDS:
@@ -304,7 +305,7 @@ def _columns(edges: Sequence[Attributes]) -> dict[str, NDArray[Any]]:
         values = np.array([_number(attributes.get(name)) for attributes in edges])
         if name in FLAGS:
             columns[name] = np.nan_to_num(values) != 0
-        elif np.isfinite(values).any():
+        elif np.isfinite(values).any() or not edges:
             columns[name] = values
     return columns
 

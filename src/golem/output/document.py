@@ -66,7 +66,7 @@ _SOFT_WEIGHTS = (
     "those that do."
 )
 # What each score is, in the words of tables and pages.
-SCORES = {
+SCORE_WORDS = {
     "gaussian": "Gaussian score for numbers",
     "mixed": "score for mixed tables (degenerate Gaussian)",
     "bdeu": "BDeu score for categories, with an equivalent sample size of 1",
@@ -280,11 +280,11 @@ def _noise(fit: Fit) -> NoiseRecord | None:
     """Return the noise model used and, if it was chosen, why; None if not all variables have noise."""
     if fit.score.noise_model is None:
         return None
-    used, choice = plain(fit.score.noise_model), fit.solution.noise_choice
+    recorded, choice = plain(fit.score.noise_model), fit.solution.noise_choice
     if choice is None:
-        return NoiseRecord(model=used, reason=fit.score.why_free() or None)
+        return NoiseRecord(model=recorded, reason=fit.score.why_free() or None)
     scores = for_json(choice.scores)
-    return NoiseRecord(model=used, kind=choice.kind, tau=choice.tau, scores=scores, reason=choice.reason)
+    return NoiseRecord(model=recorded, kind=choice.kind, tau=choice.tau, scores=scores, reason=choice.reason)
 
 
 def used(model: Golem) -> dict[str, Any]:

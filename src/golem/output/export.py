@@ -41,7 +41,7 @@ def named_graph(model: Any, bootstrap: Bootstrap | None = None) -> NamedGraph:
         return model
     if isinstance(model, LinearSEM):
         graph = NamedGraph.from_weights(model.weights, model.names)
-        columns = {"standardized_weight": model.standardized_weights[graph.adjacency]}
+        columns = {**graph.edge_columns, "standardized_weight": model.standardized_weights[graph.adjacency]}
         variances, intercepts = model.noise_variances, model.intercepts
         return dataclasses.replace(graph, edge_columns=columns, noise_variances=variances, intercepts=intercepts)
     if not hasattr(model, "moments_"):

@@ -9,7 +9,7 @@ import io
 import math
 import os
 import platform
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -131,32 +131,29 @@ def fit_words(document: GraphDocument) -> list[str]:
     >>> fit_words(GraphDocument(names=["a"], settings={"noise": "nv", "random_state": 0}))
     ['data.csv', '--noise', 'nv']
     """
-    source, words = document.data, []
-    paths = source.paths if source is not None and source.paths else ["data.csv"]
+    source, words = document.data or SourceRecord(), []
     for name, usual in _OPTIONS.items():
         value = (document.settings or {}).get(name, usual)
         if isinstance(value, str | int | float) and value != usual:
             words += [_NAMES.get(name, f"--{name.replace('_', '-')}"), str(value)]
-    if source is not None:
-        words += ["--columns", _listed(source.columns)] if source.columns else []
-        words += ["--drop", _listed(source.drop)] if source.drop else []
-        words += [] if source.header is None else ["--header" if source.header else "--no-header"]
-        words += [word for marker in source.na for word in ("--na", marker)]
-        words += ["--categorical", _listed(source.categorical)] if source.categorical else []
-        words += ["--numeric", _listed(source.numeric)] if source.numeric else []
-        words += [] if source.environment is None else ["--environment", source.environment]
-        words += ["--environments"] if source.environments else []
-        words += [] if source.targets is None else ["--targets", source.targets]
-        words += ["--covariance"] if source.covariance else []
-        words += [] if source.rows is None else ["--rows", str(source.rows)]
-    return [*paths, *words]
+    for name in SourceRecord.__struct_fields__:
+        words += [] if name in ("paths", "folder") else _option(name, getattr(source, name))
+    return [*(source.paths or ["data.csv"]), *words]
 
 
-def _listed(names: Iterable[str]) -> str:
-    """Join names with commas, as --columns and --drop read them."""
-    text = io.StringIO()
-    csv.writer(text, lineterminator="").writerow(names)
-    return text.getvalue()
+def _option(name: str, value: Any) -> list[str]:
+    """Return the words of an option about the files; none if it has its usual value."""
+    if value is None or value == [] or (value is False and name != "header"):
+        return []
+    if isinstance(value, bool):
+        return [f"--{name}" if value else f"--no-{name}"]
+    if name == "na":
+        return [word for marker in value for word in ("--na", marker)]
+    if isinstance(value, list):  # names, joined by commas
+        text = io.StringIO()
+        csv.writer(text, lineterminator="").writerow(value)
+        value = text.getvalue()
+    return [f"--{name}", str(value)]
 
 
 @dataclass(frozen=True)

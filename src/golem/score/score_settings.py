@@ -16,10 +16,9 @@ from golem.data.moments import Moments
 from golem.data.table import Intercepts, Intervention, Table
 from golem.data.variables import FEW_VALUES, number_levels
 from golem.runtime.arrays import to_numpy
-from golem.runtime.messages import counted, quoted
+from golem.runtime.messages import counted, quoted, warn_user
 from golem.runtime.problems import Declare, Drop, ProblemError, Remedy, Set, Text
 from golem.runtime.types import Array, Indices, Matrix
-from golem.runtime.user_warnings import warn_user
 from golem.score.likelihood import GaussianEV, GaussianNV, GaussianTied, Likelihood
 from golem.score.sparsity import L0
 

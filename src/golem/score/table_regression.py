@@ -241,7 +241,8 @@ class BlockRegression(NamedTuple):
     """The regression of k columns on q others.
 
     `coefficients` and `standard_errors` have shape (q, k), the covariance of the `residual` (k, k). Where the q columns
-    determine each other, the coefficients have the smallest norm, and the standard errors are NaN.
+    determine each other, the coefficients have the smallest norm, and the standard errors are NaN. The same holds for a
+    column that does not vary.
     """
 
     coefficients: Matrix
@@ -263,6 +264,12 @@ def regress_block(
     target, cross = S[np.ix_(columns, columns)], S[np.ix_(parents, columns)]
     if not len(parents):
         return BlockRegression(cross, cross.copy(), target)
+    varies = np.diagonal(S)[parents] > 0
+    if not varies.all():  # levels that do not occur in these rows
+        some = regress_block(S, n, columns, parents[varies], patterns)
+        coefficients, errors = np.zeros(cross.shape), np.full(cross.shape, np.nan)
+        coefficients[varies], errors[varies] = some.coefficients, some.standard_errors
+        return BlockRegression(coefficients, errors, some.residual)
     scale = np.sqrt(np.diagonal(S)[parents])
     values, vectors = np.linalg.eigh(S[np.ix_(parents, parents)] / np.outer(scale, scale))
     kept = values > _LEAST_EIGENVALUE * values[-1]

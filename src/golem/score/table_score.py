@@ -26,7 +26,7 @@ from golem.data.table import Intercepts, Intervention, Table
 from golem.data.variables import Codes
 from golem.graphs.edges import Edges
 from golem.runtime.names import positions
-from golem.runtime.types import BoolMatrix, Matrix, Vector
+from golem.runtime.types import Array, BoolMatrix, Matrix, Vector
 from golem.score.edge_losses import edge_losses
 from golem.score.likelihood import GaussianEV, GaussianNV, GaussianTied, Likelihood
 from golem.score.node_scores import Counts, GaussianBlocks, gaussian_blocks, loss_per_edge, total_cost
@@ -148,6 +148,11 @@ class NodeScore(ABC):
 
     def bic(self, edges: Edges) -> float | None:
         """Return the BIC of a graph with free noise variances; None where no common covariance defines it."""
+        return None
+
+    @property
+    def counted_rows(self) -> Array | None:
+        """All coded rows, if the score counts them; None if it needs only moments."""
         return None
 
     @property
@@ -343,6 +348,11 @@ class CountScore(_SumScore):
     def evidence(self) -> tuple[str, ...]:
         """Return the sources that can direct edges."""
         return ()
+
+    @property
+    def counted_rows(self) -> Array:
+        """All coded rows."""
+        return self.codes
 
     def prior_settings(self) -> dict[str, float]:
         """Return the settings of the Dirichlet prior of BDeu."""

@@ -1,7 +1,7 @@
 """The order solver: minimize the likelihood and a penalty per edge by searching over orders of the nodes.
 
-`solver` is the entry point. `equal` has the searches with equal noise variances, `free` those with free ones, and
-`local` those with any other sum of costs over the nodes, for environments and categories. `tied_order` and
-`noise_choice` choose between equal, tied and free variances. The other modules serve several searches; `local` also
-uses `free.candidates`. ARCHITECTURE.md tells more.
+`solver` is the entry point for one table of numbers, `search_order` for any score that is a sum of costs of nodes given
+their parents. `order_search` is the driver and `order_kernels` its compiled part; `engines` has the compiled costs, one
+engine per type of score. `exact_order` is for few nodes, `equal` for equal noise variances, `free_order` for free ones,
+and `tied_order` chooses between equal, tied and free variances. ARCHITECTURE.md tells more.
 """

@@ -1,8 +1,8 @@
-"""Combine two graphs: the better one of every part in which they differ.
+"""Combine two graphs: the better one of every component in which they differ.
 
-Searches of many nodes from different starts end in graphs that differ in small parts, of a few nodes each, and each of
-them is better in some parts. The score is a sum over nodes, so that a graph can take over single parts of another one
-as long as no cycle arises.
+Searches of many nodes from different starts end in graphs that differ in small components, of a few nodes each, and
+each of them is better in some. The score is a sum over nodes, so that a graph can take over single components of
+another one as long as no cycle arises.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ class CostedGraph(NamedTuple):
 
 
 def take_better_components(own: CostedGraph, other: CostedGraph) -> tuple[CostedGraph, BoolVector]:
-    """Take over the parts of another graph that cost less.
+    """Take over the components of another graph that cost less.
 
-    A part is a connected component of the nodes that have different parents. Returns the graph, which is `own` if no
-    part of the other one is better, and the nodes of all parts with different costs, shape (d,).
+    These are the connected components of the nodes that have different parents. Returns the graph, which is `own` if no
+    component of the other one is better, and the nodes of all components with different costs, shape (d,).
 
     Examples
     --------
@@ -46,13 +46,13 @@ def take_better_components(own: CostedGraph, other: CostedGraph) -> tuple[Costed
     >>> float(combined.costs.sum()), differ.tolist()
     (-12.0, [False, True, False, True])
     """
-    part, number = _parts(own.edges, other.edges)
-    inside = part >= 0
-    gains = np.bincount(part[inside], weights=(own.costs - other.costs)[inside], minlength=number)
+    component, number = _components(own.edges, other.edges)
+    inside = component >= 0
+    gains = np.bincount(component[inside], weights=(own.costs - other.costs)[inside], minlength=number)
     differ = inside.copy()
-    differ[inside] = np.abs(gains[part[inside]]) > _EQUAL
+    differ[inside] = np.abs(gains[component[inside]]) > _EQUAL
     better = np.argsort(-gains, kind="stable")[: int((gains > _EQUAL).sum())]
-    return _take(own, other, part, better), differ
+    return _take(own, other, component, better), differ
 
 
 def differing_nodes(one: Edges, other: Edges) -> Indices:
@@ -61,14 +61,14 @@ def differing_nodes(one: Edges, other: Edges) -> Indices:
     return np.asarray(np.unique(keys // one.d))
 
 
-def _take(own: CostedGraph, other: CostedGraph, part: NDArray[np.int64], chosen: Indices) -> CostedGraph:
-    """Take over some parts, those that gain most first; of parts that would close a cycle, only the former.
+def _take(own: CostedGraph, other: CostedGraph, component: NDArray[np.int64], chosen: Indices) -> CostedGraph:
+    """Take over some components, those that gain most first; of components that would close a cycle, only the former.
 
-    All parts are tried at once, and in halves if there is a cycle, because an order costs as much as reading all edges.
+    All are tried at once, and in halves if there is a cycle, because an order costs as much as reading all edges.
     """
     if not len(chosen):
         return own
-    taken = np.isin(part, chosen)
+    taken = np.isin(component, chosen)
     edges = _joined(own.edges, other.edges, taken)
     try:
         order = edges.order(own.order)
@@ -76,7 +76,7 @@ def _take(own: CostedGraph, other: CostedGraph, part: NDArray[np.int64], chosen:
         if len(chosen) == 1:
             return own
         half = len(chosen) // 2
-        return _take(_take(own, other, part, chosen[:half]), other, part, chosen[half:])
+        return _take(_take(own, other, component, chosen[:half]), other, component, chosen[half:])
     return CostedGraph(order.astype(np.int64), edges, np.where(taken, other.costs, own.costs))
 
 
@@ -88,15 +88,15 @@ def _joined(own: Edges, other: Edges, taken: BoolVector) -> Edges:
     return Edges(causes, children, own.d).by_child()
 
 
-def _parts(own: Edges, other: Edges) -> tuple[NDArray[np.int64], int]:
-    """Return the part of every node, or -1 if its parents are the same in both graphs, and the number of parts."""
-    nodes, part = differing_nodes(own, other), np.full(own.d, -1, dtype=np.int64)
-    part[nodes] = np.arange(len(nodes))
+def _components(own: Edges, other: Edges) -> tuple[NDArray[np.int64], int]:
+    """Return the component of every node, or -1 if it has the same parents in both graphs, and their number."""
+    nodes, component = differing_nodes(own, other), np.full(own.d, -1, dtype=np.int64)
+    component[nodes] = np.arange(len(nodes))
     children, causes = (
-        part[np.concatenate(ends)] for ends in ((own.children, other.children), (own.causes, other.causes))
+        component[np.concatenate(ends)] for ends in ((own.children, other.children), (own.causes, other.causes))
     )
     both = (children >= 0) & (causes >= 0)
     links = sparse.csr_array((np.ones(both.sum()), (children[both], causes[both])), shape=(len(nodes), len(nodes)))
     number, labels = connected_components(links, directed=False)
-    part[nodes] = labels
-    return part, number
+    component[nodes] = labels
+    return component, number

@@ -39,7 +39,7 @@ from numba import njit
 from numba.core import event
 from numba.extending import overload
 
-from golem.runtime.user_warnings import warn_user
+from golem.runtime.messages import warn_user
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 # The newest version of numba that `numba_compiler` is known to fit.

@@ -1,19 +1,21 @@
-"""What all searches over orders of one table share: data, settings and effort."""
+"""What all searches over orders of one table share: data, settings and effort, and the edges they may and must have."""
 
 from __future__ import annotations
 
 import functools
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from golem.data.moments import Moments
+from golem.graphs.dag import is_dag, topological_order
 from golem.runtime.types import BoolMatrix, Vector
 from golem.score.gaussian_columns import GaussianColumns
 from golem.score.solution import Callback
 from golem.search.exact_order import ExactOrders
-from golem.search.masks import checked_masks
+from golem.search.order_kernel_arrays import ALLOWED, REQUIRED
 
 if TYPE_CHECKING:
     from golem.search.engines.correlation import CorrelationEngine
@@ -51,3 +53,37 @@ class OrderProblem:
 
         score = GaussianColumns(self.moments.covariance, self.moments.n, self.penalties)
         return CorrelationEngine(score, *checked_masks(score.d, *self.masks))
+
+
+def checked_masks(
+    d: int, allowed: ArrayLike | None, required: ArrayLike | None
+) -> tuple[BoolMatrix | None, BoolMatrix | None]:
+    """Return the masks as arrays, None if they say nothing.
+
+    Raises
+    ------
+    ValueError
+        If a required edge is not allowed, or the required edges form a cycle.
+    """
+    may = None if allowed is None else np.asarray(allowed, dtype=bool) & ~np.eye(d, dtype=bool)
+    must = None if required is None or not np.any(required) else np.asarray(required, dtype=bool)
+    if must is not None and ((may is not None and np.any(must & ~may)) or not is_dag(must)):
+        raise ValueError("Required edges must be allowed and must not form a cycle.")
+    return may, must
+
+
+def edge_kinds(d: int, allowed: BoolMatrix | None, required: BoolMatrix | None) -> NDArray[np.uint8]:
+    """Return for each edge whether it is ALLOWED and REQUIRED, as bits, indexed [child, parent]."""
+    kinds = np.uint8(ALLOWED) * (~np.eye(d, dtype=bool) if allowed is None else allowed.T)
+    if required is not None:
+        kinds = kinds | np.uint8(REQUIRED) * required.T
+    return np.ascontiguousarray(kinds)  # kernels are compiled for one layout
+
+
+def obeying(order: NDArray[Any], required: BoolMatrix | None) -> NDArray[Any]:
+    """Return an order in which the required edges point forward, the given one if possible."""
+    if required is not None:
+        rank = np.argsort(order)
+        if np.any(required & (rank[:, None] > rank)):
+            return topological_order(required, order)
+    return order

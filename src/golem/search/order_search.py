@@ -25,9 +25,8 @@ from golem.search.chain import MOST_VISITS, VISITS, Chain, Start
 from golem.search.engines.engine import Engine
 from golem.search.found_graph import FoundGraph
 from golem.search.graph_combination import CostedGraph, differing_nodes, take_better_components
-from golem.search.masks import obeying
 from golem.search.order_kernel_arrays import EPSILON
-from golem.search.order_problem import EFFORTS, Effort
+from golem.search.order_problem import EFFORTS, Effort, obeying
 
 # Rounding errors of the scores in ill-conditioned problems.
 _AGREEMENT = 1e-2

@@ -20,8 +20,7 @@ from golem.score.solution import TIE, Callback, Status
 from golem.search.engines import ENGINES
 from golem.search.exact_order import LARGEST_EXACT, Subsets
 from golem.search.found_graph import FoundGraph
-from golem.search.masks import checked_masks
-from golem.search.order_problem import Effort
+from golem.search.order_problem import Effort, checked_masks
 
 if TYPE_CHECKING:
     from golem.search.engines.engine import Engine

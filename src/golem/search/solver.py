@@ -30,6 +30,7 @@ from golem.score.noise_choice import NoiseChoice, NoiseScores
 from golem.score.regression import Regressions
 from golem.score.solution import Callback, Progress, Solution, Status, TracePoint
 from golem.score.sparsity import L0
+from golem.score.table_score import Correlation
 from golem.search.equal.variance_order import precedence
 from golem.search.exact_order import LARGEST_EXACT
 from golem.search.found_graph import FittedGraph
@@ -197,6 +198,18 @@ def _compile_equal_variances(announce: bool) -> None:
 
     with losing_interrupts(), jit.logged_if_compiled(COMPILING) if announce else contextlib.nullcontext():
         fit_equal_variances(np.eye(4) + 0.5, 50, np.arange(4.0))
+
+
+@functools.singledispatch
+def compile_kernels_of(engine: Any) -> None:
+    """Compile what the search of a score needs, given what its `engine()` returns."""
+    if engine.d > LARGEST_EXACT:
+        compile_engine(type(engine))  # type: ignore[arg-type]
+
+
+@compile_kernels_of.register
+def _(engine: Correlation) -> None:
+    compile_search(engine.likelihood, engine.table.d)
 
 
 def as_order(init: NDArray[Any], d: int) -> NDArray[np.intp]:

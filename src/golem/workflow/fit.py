@@ -12,23 +12,20 @@ from sklearn.base import clone
 
 from golem.assessment.bootstrap_result import Bootstrap
 from golem.assessment.diagnostics import Diagnosis, EdgeScatter
-from golem.assessment.diagnostics.edge_scatter import model_scatters
+from golem.assessment.diagnostics.edges import model_scatters
 from golem.assessment.selection import GolemCV, Selection
-from golem.data.checks import require_rows
 from golem.data.coded_tables import counts_in_moments
 from golem.data.files.standard_input import spooled
 from golem.data.files.table_files import listed
 from golem.data.inputs import check_knowledge
 from golem.data.knowledge import Knowledge, NamedKnowledge, with_edges
 from golem.data.levels import warn_of_single_rows
-from golem.data.missing import MissingChoice
 from golem.data.source import Reading, Source, open_source
-from golem.data.table import Table
+from golem.data.table_checks import require_enough_rows
 from golem.data.table_reading import Targets
 from golem.data.table_summary import TableSummary
 from golem.data.targets import read_targets
 from golem.estimator.golem import Golem
-from golem.estimator.settings import is_counted
 from golem.gradient.certificate import Certificate
 from golem.graphs.graph_document import GraphDocument
 from golem.output.document import RESULT_FILES, Supplement, describe
@@ -39,8 +36,7 @@ from golem.runtime.messages import quoted
 from golem.runtime.names import suggests_parameters
 from golem.runtime.problems import Parameter, ProblemError, Text
 from golem.runtime.progress import ProgressDisplay
-from golem.workflow.inputs import naming, require_kept, title_of
-from golem.workflow.steps import SILENT, assess, choose, learn, was_interrupted, write
+from golem.workflow.steps import SILENT, assess, choose, learn, naming, require_kept, title_of, was_interrupted, write
 
 
 @dataclass(frozen=True, eq=False)
@@ -223,14 +219,15 @@ def fit_file(
             source = open_source(here, reading, **how)
         _add_edges(model, listed(forbid), listed(require), source.names, source.all_names, progress)
         table = source.read(model.missing, progress)
-        if is_counted(model) and not table.environments:  # these have their own rule
-            _require_rows_of(whole, table, model.missing, paths, progress)
+        if model.settings.counts_edges:
+            with naming(paths), whole.describing_refusal(model.missing, progress):
+                require_enough_rows(table)
         if not diagnose:  # the checks name rare levels
             warn_of_single_rows(counts_in_moments([part.moments for part in table.parts]))
-        summary = None if table.environments else _shown_summary(source, progress)
+        summary = _shown_summary(source, progress)
         with naming(paths):
             selection = None
-            if certificate and not table.coding.is_numeric:
+            if certificate and table.coding.categories:
                 raise ProblemError.of(
                     "{certificate=True} needs a table of numbers, and this one has categories. Leave it out, "
                     "and use {noise='auto'}."
@@ -239,7 +236,7 @@ def fit_file(
                 selection = choose(search, model, table, progress)
             learn(model, table, progress, checkpoint)
             if selection is not None:
-                model.selection_ = selection
+                model.remember(selection=selection)
             title = title_of(paths)
             supplement = Supplement(_files(paths, folder, reading, targets), summary)
             supplement, left = assess(
@@ -293,14 +290,6 @@ def _require_rows(source: Source) -> None:
             "{scatter=True} needs the rows of one table on this machine. It cannot be used with a covariance "
             "matrix, with environments or with {scheduler=...}."
         )
-
-
-def _require_rows_of(
-    source: Source, table: Table, missing: MissingChoice, paths: Sequence[str], progress: ProgressDisplay
-) -> None:
-    """Raise a ValueError if there are too few rows."""
-    with naming(paths), source.describing_refusal(missing, progress):
-        require_rows(table.moments())
 
 
 def _shown_summary(source: Source, progress: ProgressDisplay) -> TableSummary | None:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,26 +13,25 @@ from golem.assessment.bootstrap_result import Bootstrap
 from golem.assessment.diagnostics import Diagnosis, diagnose, find_outside_intervals
 from golem.assessment.second_search import is_repeatable, keep_better
 from golem.assessment.selection import GolemCV, Selection
+from golem.data.files.standard_input import source_name
 from golem.data.source import Source
 from golem.data.table import Table
 from golem.estimator.golem import Golem
-from golem.estimator.settings import is_counted
-from golem.gradient.paper_recipe import NOISE_MODELS
 from golem.graphs.graph_document import GraphDocument
 from golem.output.document import RESULT_FILES, Supplement, describe, path_text, save_document
 from golem.output.figures import plot_model, plot_path, save_figure
 from golem.output.report import report_document
+from golem.runtime.dialects import FILES
 from golem.runtime.files import write_text
 from golem.runtime.interrupts import holding_interrupts, keep
 from golem.runtime.messages import counted
-from golem.runtime.problems import ProblemError, message_of
+from golem.runtime.problems import ProblemError, Set, message_of, placed
 from golem.runtime.progress import ProgressDisplay
 from golem.runtime.result_folder import result_folder
 from golem.runtime.types import Matrix
 from golem.score.solution import Progress, Status
-from golem.search.exact_order import LARGEST_EXACT
-from golem.search.search_order import compile_node_scores
-from golem.search.solver import compile_search
+from golem.score.table_score import score_of
+from golem.search.solver import compile_kernels_of
 
 SILENT = ProgressDisplay()
 
@@ -43,7 +43,7 @@ def choose(
     progress: ProgressDisplay = SILENT,
 ) -> Selection:
     """Choose the penalties, and set them in the model."""
-    compile_kernels(model, data.d, progress, data.has_environments)
+    compile_kernels(model, data, progress)
     with progress.counting("Choosing the penalty, graphs") as show:
         search.set_params(callback=show)
         selection = search.choose(data)
@@ -58,7 +58,7 @@ def learn(
     checkpoint: str | Path | None = None,
 ) -> None:
     """Compile the search, then fit with progress."""
-    compile_kernels(model, table.d, progress, table.has_environments or not table.coding.is_numeric)
+    compile_kernels(model, table, progress)
     before = model.callback
     with progress.solving() as show:
         listeners = [listener for listener in (show, before) if listener is not None]
@@ -74,16 +74,11 @@ def learn(
             model.set_params(callback=before)
 
 
-def compile_kernels(model: Golem, d: int, progress: ProgressDisplay = SILENT, local: bool = False) -> None:
-    """Compile the search before the first fit, so that the progress shows it; `local`: that of local scores."""
-    if not is_counted(model):
-        return
-    text = "Loading the search (compiled at the first use, up to half a minute)"
-    with progress.waiting(text):
-        if not local:
-            compile_search(NOISE_MODELS[model.noise].likelihood(2), d)
-        elif d > LARGEST_EXACT:
-            compile_node_scores()
+def compile_kernels(model: Golem, table: Table, progress: ProgressDisplay = SILENT) -> None:
+    """Compile the search before the first fit, so that the progress shows it."""
+    if model.settings.counts_edges:
+        with progress.waiting("Loading the search (compiled at the first use, up to half a minute)"):
+            compile_kernels_of(score_of(table, model.settings.score_settings).engine())
 
 
 def assess(
@@ -187,3 +182,31 @@ def write(
 def was_interrupted(model: Golem) -> bool:
     """Return whether Ctrl-C ended the fit."""
     return model.solution_.status is Status.INTERRUPTED
+
+
+def require_kept(inputs: Sequence[Path], output: Path, results: Collection[str]) -> None:
+    """Raise a ValueError if the results would overwrite an input file."""
+    written = {(output / name).resolve() for name in results}
+    for path in inputs:
+        if path.resolve() in written:
+            what = f"The results would overwrite {str(path)!r}. Choose another folder ("
+            raise ProblemError(what, Set("output"), ").")
+
+
+def title_of(paths: Sequence[str]) -> str:
+    """Return the title of a table in the report."""
+    return Path(source_name(paths[0])).name
+
+
+@contextlib.contextmanager
+def naming(data: Sequence[str], others: Sequence[object] = ()) -> Iterator[None]:
+    """Begin error messages about the rows with the name of the file, unless they are about another file."""
+    try:
+        yield
+    except ValueError as error:
+        if str(error).startswith(
+            (source_name(data[0]), *(f"{other}{end}" for other in others for end in (": ", " is not")))
+        ):
+            raise
+        more = f" and {len(data) - 1} more" if len(data) > 1 else ""
+        raise placed(error, f"{source_name(data[0])}{more}", FILES) from None

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from golem import Golem, Knowledge, diagnose
-from golem.assessment.diagnostics.categories import _rows
+from golem.assessment.diagnostics.checked_model import rows_of_model
 
 
 def drawn(n=400, seed=0):
@@ -39,7 +39,19 @@ def test_rows_must_have_the_types_and_levels_of_the_model():
     levels = model.variables_[0].levels
     part = table[table["kind"] == levels[2]], table[table["kind"] == levels[0]][:9]
     part = pd.concat(part).iloc[:, ::-1]
-    np.testing.assert_array_equal(_rows(part, model)[:, 0], [levels.index(level) for level in part["kind"]])
+    np.testing.assert_array_equal(
+        rows_of_model(part, model.table_.coding)[:, 0], [levels.index(level) for level in part["kind"]]
+    )
+
+
+def test_arrays_of_booleans_are_matched_by_position():
+    X = np.random.default_rng(0).random((200, 3)) < [0.3, 0.6, 0.5]
+    model = Golem().fit(X)
+    levels = np.array([variable.levels for variable in model.variables_])
+    codes = rows_of_model(X[:50], model.table_.coding).astype(int)
+    np.testing.assert_array_equal(levels[np.arange(3), codes], X[:50].astype(str))
+    np.testing.assert_array_equal(rows_of_model(codes.astype(float), model.table_.coding), codes)
+    assert diagnose(model, X) == diagnose(model)  # the score counts all rows
 
 
 @pytest.mark.parametrize("columns", [["kind", "first", "flag", "group"], ["kind", "flag", "group"]])

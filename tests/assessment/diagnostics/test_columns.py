@@ -6,11 +6,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from assessment.diagnostics.checked import checked, checked_rows
 from golem import Golem, Moments
 from golem.assessment.diagnostics import columns
 from golem.assessment.diagnostics.columns import (
+    find_combinations,
     find_conditioning,
-    find_determined,
     find_near_constant,
     find_near_duplicates,
     find_rows,
@@ -32,7 +33,7 @@ def test_clean_columns_are_fine(seed):
 
 @pytest.mark.parametrize(("n", "level"), [(14, "warning"), (15, "note"), (49, "note"), (50, "ok")])
 def test_rows_against_columns(n, level):
-    assert find_rows(Moments.from_rows(np.random.default_rng(0).normal(size=(n, 10)))).level == level
+    assert find_rows(checked_rows(np.random.default_rng(0).normal(size=(n, 10)))).level == level
 
 
 @pytest.mark.parametrize(("n", "criterion"), [(6, "mbic"), (10, "mbic"), (20, "bic"), (20, 0.1)])
@@ -47,7 +48,7 @@ def test_edges_of_noise_are_counted_as_in_simulations(n, criterion, rng):
     counts = (-n * np.log1p(-r2) > least).sum(axis=1)
     expected = pairs_of_noise(n, 12, penalty)
     assert expected == pytest.approx(counts.mean(), abs=4 * counts.std() / np.sqrt(drawn))
-    said = find_rows(Moments.from_rows(X[0]), penalty).finding
+    said = find_rows(checked(Moments.from_rows(X[0]), penalty=penalty)).finding
     assert (f"would give {expected:.0f} edges or more" in said) == (expected >= 1.5)
 
 
@@ -59,7 +60,7 @@ def table():
 
 def test_near_copies_are_named(table):
     table["copy"] = -3 * table["b"] + 0.01 * table["c"]
-    finding = find_near_duplicates(Moments.from_table(table))
+    finding = find_near_duplicates(checked(Moments.from_table(table)))
     assert finding.level == "note"
     assert "1 pair of columns" in finding.finding
     assert "'b' and 'copy'" in finding.finding
@@ -67,8 +68,7 @@ def test_near_copies_are_named(table):
 
 def test_totals_beside_their_parts_are_named(table):
     table["total"] = table["a"] + table["b"] + table["c"] + 0.01 * np.random.default_rng(0).normal(size=500)
-    moments = Moments.from_table(table)
-    finding = find_determined(moments)
+    finding = find_combinations(checked(Moments.from_table(table)))
     assert finding.level == "note"
     assert "'total'" in finding.finding
     assert "4 of 5" in finding.finding
@@ -83,31 +83,30 @@ def test_totals_beside_their_parts_are_named(table):
 
 def test_factorizations_of_many_columns_are_left_out_with_a_note(table, monkeypatch):
     monkeypatch.setattr(columns, "_LARGEST_FACTORED", 3)
-    for check in (find_determined, find_conditioning):
-        finding = check(Moments.from_table(table))
+    for check in (find_combinations, find_conditioning):
+        finding = check(checked(Moments.from_table(table)))
         assert finding.level == "note"
         assert "Not checked, because there are 4 columns" in finding.finding
 
 
 def test_conditioning(table):
-    assert find_conditioning(Moments.from_table(table)).level == "ok"
+    assert find_conditioning(checked(Moments.from_table(table))).level == "ok"
     table["e"] = table["a"] + 1e-5 * np.random.default_rng(1).normal(size=len(table))
-    finding = find_conditioning(Moments.from_table(table))
+    finding = find_conditioning(checked(Moments.from_table(table)))
     assert finding.level == "note"
     condition = np.linalg.cond(np.corrcoef(table.to_numpy().T))
     assert f"{condition:.0e}"[:1] == finding.finding.split("number ")[1][:1]
 
 
 def test_nearly_constant_columns_are_named(table):
-    moments = Moments.from_table(table)
-    assert find_near_constant(moments, table.to_numpy()).level == "ok"
+    assert find_near_constant(checked(Moments.from_table(table), table)).level == "ok"
     table["switch"] = (np.arange(500) < 20).astype(float)
     table["offset"] = 1e9 + table["a"]
     moments = Moments.from_table(table)
-    finding = find_near_constant(moments, table.to_numpy())
+    finding = find_near_constant(checked(moments, table))
     assert finding.level == "note"
     assert "'switch' has the same value in 96.0% of the rows" in finding.finding
     assert "'offset'" in finding.finding
-    assert "'offset'" in find_near_constant(moments, None).finding
+    assert "'offset'" in find_near_constant(checked(moments)).finding
     table["switch"] = (np.arange(500) < 30).astype(float)
-    assert "'switch'" not in find_near_constant(Moments.from_table(table), table.to_numpy()).finding
+    assert "'switch'" not in find_near_constant(checked(Moments.from_table(table), table)).finding

@@ -11,7 +11,7 @@ import pytest
 from sklearn.exceptions import NotFittedError
 
 import golem
-from golem import Golem
+from golem import Golem, Moments
 from golem.baselines import SortRegress
 from golem.diagnostics import Diagnosis, Finding, diagnose
 from golem.simulate import simulate
@@ -118,6 +118,7 @@ def test_warnings_come_first_in_print():
         [Finding("a", "note", "Mind."), Finding("b", "ok", "Fine."), Finding("c", "warning", "No.", "Do.")]
     )
     assert str(diagnosis) == "warning No. Do.\nnote    Mind."
+    assert [finding.name for finding in diagnosis] == ["a", "b", "c"]
     with pytest.raises(KeyError, match="no finding 'z'; the findings are a, b, c"):
         diagnosis["z"]
 
@@ -132,6 +133,10 @@ def test_what_cannot_be_diagnosed_is_refused(frame):
         diagnose(model, frame.drop(columns="f"))
     with pytest.raises(ValueError, match="5 columns, but the model has 6"):
         diagnose(model, frame.to_numpy()[:, :5])
+    with pytest.raises(ValueError, match=r"not 'Moments'\. To check a model without its rows, call diagnose\(model\)"):
+        diagnose(model, Moments.from_table(frame))
+    with pytest.raises(ValueError, match="Column 'f' is a category in X, but a number in the model"):
+        diagnose(model, frame.assign(f=np.where(frame["f"] > 0, "high", "low")))
 
 
 def test_rows_that_all_miss_a_value_are_no_rows(frame):

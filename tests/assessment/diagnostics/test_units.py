@@ -7,8 +7,10 @@ import numpy as np
 import pytest
 
 from golem import Golem, Knowledge
-from golem.assessment.diagnostics.units import find_units
-from golem.diagnostics import LARGEST_REFIT, diagnose, sortability, standardized_refit, survival
+from golem.assessment.diagnostics import refits
+from golem.assessment.diagnostics.checked_model import CheckedModel
+from golem.assessment.diagnostics.refits import find_units
+from golem.diagnostics import diagnose, sortability, standardized_refit, survival
 from golem.simulate import random_dag, simulate
 
 
@@ -40,7 +42,7 @@ def test_the_unit_test_is_a_refit_by_hand(noise, seed):
         model.adjacency_, model.adjacency_ & ~model.undecided_, refit.adjacency_, refit.adjacency_ & ~refit.undecided_
     )
     assert (found.kept, found.kept_directions, found.opened, found.turned) == by_hand(model, second)
-    sentence = find_units(model, None, LARGEST_REFIT).finding
+    sentence = find_units(CheckedModel(model)).finding
     assert f"{found.kept} of {found.edges} edges" in sentence
     place = np.argsort(np.argsort(X.var(axis=0)))
     count = sum(place[i] < place[j] for i, j in np.argwhere(model.adjacency_ & ~model.undecided_))
@@ -78,10 +80,12 @@ def test_colliders_survive_standardizing():
     assert "2 of 2 edges remain, and no direction changes." in finding.finding
 
 
-def test_the_refit_is_left_out_where_it_is_dear():
+def test_the_refit_is_left_out_where_it_is_dear(monkeypatch):
     X = simulate(6, 300, "ER1", random_state=0).data
     ordered, descended = Golem("ev").fit(X), Golem("ev", "lbfgs").fit(X)
-    assert find_units(ordered, None, 5).finding.startswith("Not checked, because there are 6 columns")
+    with monkeypatch.context() as smaller:
+        smaller.setattr(refits, "LARGEST_REFIT", 5)
+        assert find_units(CheckedModel(ordered)).finding.startswith("Not checked, because there are 6 columns")
     assert "Not checked, because the solver is slow" in diagnose(descended)["units"].finding
     assert "If the columns are standardized" in diagnose(descended, refit=True)["units"].finding
     assert diagnose(ordered, refit=False)["units"].finding.startswith("Not checked")

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from sklearn.metrics import cohen_kappa_score
 
-from golem.assessment.selection.stability import Frequencies
+from golem.assessment.selection.path_scores import Frequencies
 from golem.simulate import random_dag
 
 

@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 
 from golem import DataWarning, Moments
 from golem.data.files import batches, streaming
-from golem.data.files.streaming import KeptRows, merged, plan, read_here, tree_sum
+from golem.data.files.streaming import KeptRows, merged_shards, plan, read_here, tree_sum
 from golem.data.files.table_files import TableFiles, find_files
 from golem.readers import moments_from_dask, moments_from_file, read_table, shards_from_file, shards_of
 
@@ -510,4 +510,4 @@ def test_parts_of_one_row_merge(rng):
     X = rows_with_mean(rng, 1e8, 30)
     parts = [{0: Moments.from_columns(list(row[:, None]), tuple("abcd"))} for row in X]
     assert_same(tree_sum(iter(parts))[0], Moments.from_rows(X, "abcd"))
-    assert merged({}, parts[0]) == parts[0]
+    assert merged_shards({}, parts[0]) == parts[0]

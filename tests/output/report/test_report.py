@@ -19,7 +19,7 @@ from golem.graphs.named_graph import NamedGraph
 from golem.output import save
 from golem.output.document import describe
 from golem.output.report import report_document
-from golem.output.report.content import graph_entry, model_content, shortened
+from golem.output.report.content import graph_entry, model_content, node_label
 from golem.simulate import random_dag, simulate
 
 NAMES = ["<script>alert(1)</script>", "</script>", 'b"', "c'", "javascript:x", "é"]
@@ -276,7 +276,7 @@ def test_a_comparison_tells_what_it_was_made_with(tmp_path):
 
 @pytest.mark.parametrize("name", ["short", "x" * 100, "漢字" * 30, "", "a" * 18, "a" * 19])
 def test_labels_fit_their_boxes(name):
-    label = shortened(name)
+    label = node_label(name)
     assert len(label) <= 18
     assert label == name or "…" in label
 

@@ -1,15 +1,24 @@
 """Checks of a fitted model: what the graph depends on, the value of each edge, influential rows."""
 
-from golem.assessment.diagnostics.assumptions import EdgeAssumptions, edge_assumptions
-from golem.assessment.diagnostics.density import find_outside_intervals
-from golem.assessment.diagnostics.diagnosis import LARGEST_REFIT, diagnose
-from golem.assessment.diagnostics.edge_scatter import EdgeScatter, edge_scatters
-from golem.assessment.diagnostics.edges import EdgeLoss, certify, drop_losses, edge_loss
+from golem.assessment.diagnostics.assumptions import (
+    EdgeAssumptions,
+    EqualVariances,
+    edge_assumptions,
+    equal_variances_test,
+)
+from golem.assessment.diagnostics.diagnosis import diagnose
+from golem.assessment.diagnostics.edges import (
+    EdgeLoss,
+    EdgeScatter,
+    certify,
+    drop_losses,
+    edge_loss,
+    edge_scatters,
+)
 from golem.assessment.diagnostics.finding import Diagnosis, Finding, Level
-from golem.assessment.diagnostics.influence import CarriedEdge, carried_edges
-from golem.assessment.diagnostics.noise import EqualVariances, equal_variances_test
-from golem.assessment.diagnostics.outliers import outlying_rows
-from golem.assessment.diagnostics.units import Survival, sortability, standardized_refit, survival
+from golem.assessment.diagnostics.graph import find_outside_intervals
+from golem.assessment.diagnostics.influence import CarriedEdge, carried_edges, outlying_rows
+from golem.assessment.diagnostics.refits import LARGEST_REFIT, Survival, sortability, standardized_refit, survival
 
 __all__ = [
     "LARGEST_REFIT",

@@ -1,4 +1,4 @@
-"""Variables of a table with categories that others determine: by regression, categories by counts and by ranges."""
+"""Variables and levels that others determine: by regression, categories by counts and by ranges."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from golem.assessment.diagnostics.finding import Finding
+from golem.assessment.diagnostics.checked_model import CheckedModel
+from golem.assessment.diagnostics.finding import Verdict, ok, warning
 from golem.data.moments import Moments
 from golem.data.variables import Coding
 from golem.graphs.edges import Edges
@@ -26,16 +27,17 @@ _ROWS_PER_COMBINATION = 5
 _FIRST_ROWS = 1000
 
 
-def find_determined(moments: Moments, graph: Edges, rows: NDArray[np.generic] | None = None) -> Finding:
+def find_determined(checked: CheckedModel) -> Verdict | None:
     """Find variables, and levels, that others determine: their edges say little.
 
-    Regressions find those that are linear in the columns of others. With rows, which are coded, categories that are
-    another function of their neighbours are found as well, such as `c` if it is "yes" where `a` and `b` are, or groups
-    of ages.
+    Regressions find those that are linear in the columns of others. With rows, categories that are another function of
+    their neighbours are found as well, such as `c` if it is "yes" where `a` and `b` are, or groups of ages.
     """
-    name, coding = "determined", moments.coding
+    moments, coding, graph, rows = checked.moments, checked.table.coding, checked.model.graph_, checked.rows
+    if not coding.categories:
+        return None
     if moments.n <= moments.d + 1:
-        return Finding(name, "ok", "With so few rows every column is determined by others.")
+        return ok("With so few rows every column is determined by others.")
     alone, in_part = _by_regression(moments, coding)
     whole = {j: by[:1] for j, by in alone.items()}
     by_rows = [] if rows is None else [*_by_counts(graph, coding, rows).items(), *_by_ranges(graph, coding, rows)]
@@ -45,7 +47,7 @@ def find_determined(moments: Moments, graph: Edges, rows: NDArray[np.generic] | 
             (whole if all(coding.variables[i].is_category for i in by) else ranges)[j] = by
             in_part = {i: levels for i, levels in in_part.items() if i not in (j, *by)}
     if not (whole or ranges or in_part):
-        return Finding(name, "ok", "No variable is determined by others.")
+        return ok("No variable is determined by others.")
     found = [
         *([_whole_words(moments, coding, whole, alone)] if whole else []),
         *([_range_words(coding, ranges)] if ranges else []),
@@ -56,7 +58,7 @@ def find_determined(moments: Moments, graph: Edges, rows: NDArray[np.generic] | 
         "variables may be attached to the wrong one of them."
     )
     parts, remedies = zip(*found, strict=True)
-    return Finding(name, "warning", " ".join([*parts, sentence]), Text.of_sentences(remedies))
+    return warning(" ".join([*parts, sentence]), Text.of_sentences(remedies))
 
 
 def _whole_words(
@@ -136,7 +138,8 @@ def _suspects(moments: Moments, coding: Coding) -> dict[int, tuple[str, ...] | N
     can combine levels.
     """
     S, scale = moments.covariance, np.sqrt(moments.variances)
-    R = S / np.outer(scale, scale)
+    unit = np.where(scale > 0, scale, 1.0)  # a level may vary between environments alone
+    R = S / np.outer(unit, unit)
     R[np.diag_indices_from(R)] = 1 + _DETERMINED**2
     precision = np.linalg.inv(R)
     found: dict[int, tuple[str, ...] | None] = {}
@@ -158,6 +161,7 @@ def _determining(moments: Moments, coding: Coding, j: int) -> tuple[int, ...]:
     """Return the variables that alone determine variable j."""
     S, first, found = moments.covariance, coding.first, []
     own = np.arange(first[j], first[j + 1])
+    own = own[np.diagonal(S)[own] > 0]
     for i in range(len(coding.names)):
         fit = None if i == j else regress_block(S, moments.n, own, np.arange(first[i], first[i + 1]))
         if fit is not None and _shares(fit.residual, S[np.ix_(own, own)])[-1] < _DETERMINED:

@@ -4,37 +4,25 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from golem.assessment.diagnostics import (
     assumptions,
     columns,
-    density,
-    dependence,
-    directions,
+    dependent_rows,
+    determined,
     environments,
+    graph,
     influence,
-    noise,
     odd_values,
-    outliers,
-    search,
-    units,
+    refits,
 )
-from golem.assessment.diagnostics.categories import diagnose_categories
-from golem.assessment.diagnostics.finding import Diagnosis, Finding
+from golem.assessment.diagnostics.checked_model import Check, CheckedModel
+from golem.assessment.diagnostics.finding import Diagnosis, Finding, Verdict, note
 from golem.assessment.plain_model import plain_model
-from golem.data.moments import Moments
-from golem.data.table_input import is_table, rows_and_names
+from golem.data.table_input import is_table
 from golem.estimator.golem import Golem
-from golem.runtime.messages import quoted
-from golem.runtime.names import positions
-from golem.runtime.types import Matrix
-from golem.score.regression import Regressions, regressions
 
-# With more columns the graph is not fitted again.
-LARGEST_REFIT = 500
 _FROM_ROWS_OF_ALL = (
     "dependent rows, codes for missing values, row numbers, columns with many zeros, influential rows, outliers, "
     "linearity, independence of residuals, columns with one value in nearly all rows"
@@ -87,96 +75,78 @@ def diagnose(model: Golem, X: Any = None, *, refit: bool | None = None) -> Diagn
     """
     model = plain_model(model)
     check_is_fitted(model, "moments_")
-    if model.score_ != "gaussian":
-        return diagnose_categories(model, X, refit=refit)
-    if not hasattr(model, "sem_"):
+    if model.graph_.reversible is None:
         raise ValueError("The learned graph has a cycle (cycles='none'), and only a DAG can be diagnosed.")
-    moments, graph = model.moments_, model.adjacency_
-    rows, residuals, numbers, independent, table = None, None, None, True, None
-    if X is not None and not model.table_.environments:
-        table = table_rows(X, moments.names)
-        complete, numbers = complete_rows(table)
-        rows = complete if len(complete) > 1 else None
-    findings: list[Finding] = environments.find_environments(model) if model.table_.environments else []
-    effective_rows = None
-    if rows is not None and numbers is not None and table is not None:
-        centred = rows - rows.mean(axis=0)
-        residuals = _residuals(centred, regressions(graph, moments.covariance))
-        dependent, effective_rows = dependence.find_dependent_rows(moments.names, rows, rows, moments)
-        findings += [*columns.find_sample(moments, len(rows)), *([] if dependent is None else [dependent])]
-        findings.append(odd_values.find_odd_values(moments.names, table))
-        findings.append(odd_values.find_spikes(moments.names, rows))
-        findings.append(influence.find_influence(graph, rows, model.edge_penalty_, moments.names, numbers))
-        findings.append(outliers.find_outliers(graph, rows, residuals, moments.names, numbers))
-        edges = assumptions.edge_assumptions(graph, rows)
-        findings.append(assumptions.find_linearity(edges, moments.names, rows))
-        findings.append(assumptions.find_independence(edges, moments.names, model.graph_.conflicts))
-        independent = findings[-1].level == "ok"
-    findings += [
-        columns.find_rows(moments, model.edge_penalty_),
-        density.find_density(model),
-        noise.find_equal_variances(model, residuals),
-        units.find_units(model, refit, LARGEST_REFIT),
-        search.find_search(model, refit),
-        directions.find_directions(model),
-        directions.find_conflicts(model),
-        directions.find_noise_choice(model),
-        _rows_needed(model, numbers)
-        if rows is None or residuals is None
-        else noise.find_normality(model, residuals, rows, independent),
-        columns.find_near_duplicates(moments),
-        columns.find_determined(moments),
-        columns.find_near_constant(moments, rows),
-        columns.find_conditioning(moments),
-        directions.LIMITS,
-    ]
-    return Diagnosis.of(findings, effective_rows, X if is_table(X) else None)
+    checked = CheckedModel(model, X, refit)
+    verdicts = ((name, checked.once(check)) for name, check in CHECKS)
+    findings = [Finding(name, *verdict) for name, verdict in verdicts if verdict is not None]
+    return Diagnosis.of(findings, dependent_rows.effective_rows(checked), X if is_table(X) else None)
 
 
-def _residuals(centred: Matrix, fit: Regressions) -> Matrix:
-    """Return rows minus what the parents explain, X - X B, shape (n, d)."""
-    from scipy.sparse import csr_array
-
-    explain = csr_array((fit.weights, (fit.children, fit.causes)), shape=(centred.shape[1],) * 2)  # B'
-    return np.asarray(centred - (explain @ centred.T).T)
-
-
-def _rows_needed(model: Golem, complete: NDArray[np.intp] | None) -> Finding:
+def _find_rows_needed(checked: CheckedModel) -> Verdict | None:
     """Name the checks that were left out: without rows, with too few complete ones, or with several environments."""
-    if model.table_.environments:
-        remedy = "To run these checks, fit one environment at a time."
-        return Finding(
-            "rows-needed",
-            "note",
+    if checked.table.environments:
+        return note(
             f"Not checked, because the rows come from several environments: {_FROM_ROWS_OF_ALL}.",
-            remedy,
+            "To run these checks, fit one environment at a time.",
         )
-    reason = "because the rows were not available"
-    remedy = "To run these checks in Python, pass the rows, or a sample of them: golem.diagnose(model, X)."
-    if complete is not None:
-        reason = f"because {'only one' if len(complete) else 'no'} row is complete"
-        remedy = "Impute the missing values, or drop columns with many missing values."
-    return Finding("rows-needed", "note", f"Not checked, {reason}: {_FROM_ROWS}.", remedy)
-
-
-def complete_rows(table: Matrix) -> tuple[Matrix, NDArray[np.intp]]:
-    """Return the rows without missing values, (n, d), and their numbers, (n,)."""
-    complete = np.nonzero(np.isfinite(table).all(axis=1))[0]
-    return table[complete], complete
-
-
-def table_rows(X: Any, names: tuple[str, ...]) -> Matrix:
-    """Return all rows of a table, (n, d), in the column order of the model, with NaN for missing values."""
-    if isinstance(X, Moments):
-        raise ValueError(
-            "diagnose needs the rows; Moments contain only means and covariances. Call diagnose(model), or pass the "
-            "table."
+    if checked.rows is not None or not checked.is_linear:
+        return None
+    if checked.given is None:
+        return note(
+            f"Not checked, because the rows were not available: {_FROM_ROWS}.",
+            "To run these checks in Python, pass the rows, or a sample of them: golem.diagnose(model, X).",
         )
-    values, found = rows_and_names(X)
-    if is_table(X):
-        if sorted(found) != sorted(names):
-            raise ValueError(f"X has the columns {quoted(found)}, but the model has {quoted(names)}.")
-        values = values[:, positions(names, found)]
-    elif values.shape[1] != len(names):
-        raise ValueError(f"X has {values.shape[1]} columns, but the model has {len(names)}.")
-    return values
+    return note(
+        f"Not checked, because {'only one' if len(checked.row_numbers) else 'no'} row is complete: {_FROM_ROWS}.",
+        "Impute the missing values, or drop columns with many missing values.",
+    )
+
+
+def _find_numbers_only(checked: CheckedModel) -> Verdict | None:
+    """Name the checks that numbers next to categories leave out."""
+    if checked.is_linear or not len(checked.numbers):
+        return None
+    return note(
+        "Not checked, because the table has categories: outliers and influential rows, linearity, the independence and "
+        "shape of residuals, noise variances and units.",
+        "To check the numeric columns, fit them without the categories.",
+    )
+
+
+# All checks in the order of importance, by the name of their finding. A check without a subject, such as one of levels
+# in a table of numbers, finds nothing.
+CHECKS: tuple[tuple[str, Check], ...] = (
+    ("hard-targets", environments.find_dependent_targets),
+    ("off-target", environments.find_off_target),
+    ("target-effects", environments.find_effects),
+    ("normal-residuals", environments.find_normality),
+    ("small-environments", environments.find_small),
+    ("sample", columns.find_sample),
+    ("dependent-rows", dependent_rows.find_dependent_rows),
+    ("odd-values", odd_values.find_odd_values),
+    ("spikes", odd_values.find_spikes),
+    ("influential-rows", influence.find_influence),
+    ("outliers", influence.find_outliers),
+    ("linearity", assumptions.find_linearity),
+    ("independence", assumptions.find_independence),
+    ("rows", columns.find_rows),
+    ("density", graph.find_density),
+    ("equal-variances", assumptions.find_equal_variances),
+    ("units", refits.find_units),
+    ("search", refits.find_search),
+    ("directions", graph.find_directions),
+    ("direction-conflicts", graph.find_conflicts),
+    ("noise-choice", graph.find_noise_choice),
+    ("rows-needed", _find_rows_needed),
+    ("normal-residuals", assumptions.find_normality),
+    ("determined", determined.find_determined),
+    ("rare-levels", columns.find_rare_levels),
+    ("near-constant", columns.find_frequent_levels),
+    ("near-duplicates", columns.find_near_duplicates),
+    ("deterministic", columns.find_combinations),
+    ("near-constant", columns.find_near_constant),
+    ("conditioning", columns.find_conditioning),
+    ("numbers-only", _find_numbers_only),
+    ("limits", graph.find_limits),
+)

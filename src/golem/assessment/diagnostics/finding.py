@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from golem.runtime.dialects import dialect_of
 from golem.runtime.html_text import leveled_list, paragraph
@@ -16,6 +16,34 @@ Level = Literal["ok", "note", "warning"]
 USE_FREE_VARIANCES = Text("If the columns have different units, use ", Set("noise", "nv"), ".")
 # What a report that has scatter plots need not say.
 IF_NO_SCATTER_PLOT = Text(" If there is none, use ", SCATTER_PLOTS, ".")
+
+
+class Verdict(NamedTuple):
+    """What a check found: a finding without its name."""
+
+    level: Level
+    finding: str
+    remedy: str = ""
+
+
+def ok(finding: str) -> Verdict:
+    """Return that there is nothing to report."""
+    return Verdict("ok", finding)
+
+
+def note(finding: str, remedy: str = "") -> Verdict:
+    """Return something to know."""
+    return Verdict("note", finding, remedy)
+
+
+def warning(finding: str, remedy: str = "") -> Verdict:
+    """Return something that can make the graph wrong."""
+    return Verdict("warning", finding, remedy)
+
+
+def edge_texts(edges: Iterable[Sequence[int]], names: Sequence[str], mark: str = "->") -> list[str]:
+    """Return pairs of nodes as text, such as "'a' -> 'b'"."""
+    return [f"{names[i]!r} {mark} {names[j]!r}" for i, j in edges]
 
 
 def look_at(graph: BoolMatrix) -> str:
@@ -76,6 +104,8 @@ class Diagnosis:
     ['rows']
     >>> diagnosis["units"].level
     'ok'
+    >>> [finding.level for finding in diagnosis]
+    ['note', 'ok']
     """
 
     findings: list[Finding]
@@ -88,6 +118,9 @@ class Diagnosis:
             findings = [dataclasses.replace(one, remedy=told(one.remedy, dialect_of(table))) for one in findings]
         in_order = sorted(findings, key=lambda finding: ("warning", "note", "ok").index(finding.level))
         return cls(in_order, effective_rows)
+
+    def __iter__(self) -> Iterator[Finding]:
+        return iter(self.findings)
 
     def __getitem__(self, name: str) -> Finding:
         """Return a finding by its name."""

@@ -1,4 +1,4 @@
-"""Influential rows: edges that would not be there without a few rows."""
+"""Rows that stand out: edges that would not be there without a few rows, and outliers."""
 
 from __future__ import annotations
 
@@ -7,13 +7,23 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from golem.assessment.diagnostics.finding import Finding
+from golem.assessment.diagnostics.checked_model import CheckedModel
+from golem.assessment.diagnostics.finding import Verdict, edge_texts, look_at, note, ok, warning
+from golem.runtime.messages import shortened
 from golem.runtime.types import BoolMatrix, Matrix
+from golem.score.regression import regressions
 from golem.score.sparsity import L0
 
 _LARGEST_SHARE, _MOST_ROWS = 0.01, 5
 _LARGEST_LOSS = 0.5
 _VANISHED = 1e-10
+# The tail of a residual is fitted between these quantiles, so that a few outliers do not change it.
+_BEGIN, _END = 0.8, 0.95
+_LEVEL = 0.01
+_FEWEST_ROWS = 100
+# A change of a standardized weight that matters.
+_CHANGE = 0.1
+_FIRST_ROW = "(row 1 is the first row of data)"
 
 
 @dataclass(frozen=True)
@@ -111,24 +121,22 @@ def carried_edges(graph: BoolMatrix, X: Matrix, edge_penalty: L0 | None = None) 
     return found
 
 
-def find_influence(
-    graph: BoolMatrix, X: Matrix, edge_penalty: L0, names: tuple[str, ...], numbers: NDArray[np.intp]
-) -> Finding:
+def find_influence(checked: CheckedModel) -> Verdict | None:
     """Find the edges that depend on a few rows, and name the rows by their numbers in the table."""
-    found = sorted(carried_edges(graph, X, edge_penalty), key=lambda edge: edge.gain_without / edge.gain)
+    if checked.rows is None or not checked.is_linear:
+        return None
+    found = carried_edges(checked.graph, checked.rows, checked.model.edge_penalty_)
     if not found:
-        return Finding("influential-rows", "ok", "No edge depends on a few rows.")
-    worst = found[0]
-    *others, last = [str(numbers[row] + 1) for row in worst.rows]
+        return ok("No edge depends on a few rows.")
+    worst = min(found, key=lambda edge: edge.gain_without / edge.gain)
+    *others, last = [str(checked.row_numbers[row] + 1) for row in worst.rows]
     rows = f"rows {', '.join(others)} and {last}" if others else f"row {last}"
-    edge = f"{names[worst.source]!r} -> {names[worst.target]!r}"
-    return Finding(
-        "influential-rows",
-        "warning",
-        f"{len(found)} of {graph.sum()} edges depend{'s' * (len(found) == 1)} on a few rows. Without {rows}, the edge "
-        f"{edge} improves the fit by {worst.gain_without:.1f} instead of {worst.gain:.1f} (deviance). An edge needs "
-        f"more than its penalty, {worst.penalty:.1f}.",
-        "Check these rows (row 1 is the first row of data). Fit without them, or take logarithms of skewed columns.",
+    (edge,) = edge_texts([(worst.source, worst.target)], checked.names)
+    return warning(
+        f"{len(found)} of {checked.graph.sum()} edges depend{'s' * (len(found) == 1)} on a few rows. Without {rows}, "
+        f"the edge {edge} improves the fit by {worst.gain_without:.1f} instead of {worst.gain:.1f} (deviance). An edge "
+        f"needs more than its penalty, {worst.penalty:.1f}.",
+        f"Check these rows {_FIRST_ROW}. Fit without them, or take logarithms of skewed columns.",
     )
 
 
@@ -153,3 +161,67 @@ def _gains(scatter: Matrix, n: int) -> NDArray[np.float64]:
     # Of a perfect fit, only rounding remains.
     rss = max(float(scatter[-1, -1] - coefficients @ scatter[:-1, -1]), np.finfo(float).eps * float(scatter[-1, -1]))
     return np.asarray(n * np.log1p(coefficients**2 / (np.diagonal(inverse) * rss)))
+
+
+def outlying_rows(residuals: Matrix) -> NDArray[np.intp]:
+    """Return the numbers of the rows with a residual far beyond what an exponential tail would produce.
+
+    The tail beyond the 80% quantile of each side of each column is fitted by the 95% quantile. A residual is an outlier
+    if fewer than 0.01 residuals of the whole table would be expected so far out. The tails of normal, uniform, Laplace,
+    exponential and Gumbel noise are not heavier than exponential, so that these produce few outliers.
+
+    Parameters
+    ----------
+    residuals : ndarray of shape (n, d)
+        Residuals of all nodes on their parents.
+
+    Examples
+    --------
+    >>> noise = np.random.default_rng(0).exponential(size=(500, 3))
+    >>> noise[[7, 90], 1] = 40
+    >>> outlying_rows(noise)
+    array([ 7, 90])
+    """
+    n, d = residuals.shape
+    found = np.zeros(n, dtype=bool)
+    for side in (residuals, -residuals):
+        begin, end = np.quantile(side, [_BEGIN, _END], axis=0)
+        scale = (end - begin) / np.log((1 - _BEGIN) / (1 - _END))
+        # A column with few distinct values may have no tail to fit.
+        beyond = (side - begin) / np.where(scale > 0, scale, np.inf)
+        found |= (beyond > np.log(2 * n * d * (1 - _BEGIN) / _LEVEL)).any(axis=1)
+    return np.nonzero(found)[0]
+
+
+def find_outliers(checked: CheckedModel) -> Verdict | None:
+    """Find outlying rows, and say how much the weights depend on them; rows have their numbers in the table."""
+    rows, graph = checked.rows, checked.graph
+    if rows is None or checked.residuals is None:
+        return None
+    if len(rows) < _FEWEST_ROWS:
+        sentence = f"Outliers were not checked: this needs {_FEWEST_ROWS} complete rows, and there are {len(rows)}."
+        return note(sentence, look_at(graph))
+    found = outlying_rows(checked.residuals)
+    if not len(found):
+        return ok("No row is far beyond the tails of the others.")
+    listed = shortened([str(checked.row_numbers[row] + 1) for row in found], 5)
+    sentence, it = f"{len(found)} of {len(rows)} rows are outliers ({listed})", "them"
+    if len(found) == 1:
+        sentence, it = f"Row {listed} is an outlier", "it"
+    before, after = (_standardized_weights(graph, part) for part in (rows, np.delete(rows, found, axis=0)))
+    change = np.abs(after - before)
+    i, j = np.unravel_index(int(change.argmax()), change.shape)
+    matters = bool(change[i, j] > _CHANGE)
+    if matters:
+        (edge,) = edge_texts([(int(i), int(j))], checked.names)
+        weights = f"{after[i, j]:.2f} instead of {before[i, j]:.2f}"
+        sentence += f". Without {it}, the standardized weight of {edge} would be {weights}"
+    remedy = f"Check {it} {_FIRST_ROW}, and compare with a fit without {it}."
+    return Verdict("warning" if matters else "note", f"{sentence}.", remedy)
+
+
+def _standardized_weights(graph: BoolMatrix, rows: Matrix) -> Matrix:
+    """Return the least-squares weights for columns of unit variance; zero where a column does not vary."""
+    scale = rows.std(axis=0)
+    weights = regressions(graph, np.cov(rows.T, ddof=0)).matrix
+    return np.asarray(weights * scale[:, None] / np.where(scale > 0, scale, np.inf))

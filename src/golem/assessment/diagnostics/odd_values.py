@@ -8,11 +8,12 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from golem.assessment.diagnostics.finding import Finding
+from golem.assessment.diagnostics.checked_model import CheckedModel
+from golem.assessment.diagnostics.finding import Verdict, note, ok, warning
 from golem.data.coded_tables import CodedTable, drop_for_em
 from golem.runtime.messages import quoted, shortened
 from golem.runtime.problems import Drop, MarkMissing, Set, Text
-from golem.runtime.types import Matrix, Vector
+from golem.runtime.types import Vector
 
 _FEWEST_OTHERS = 10
 _FEWEST_VALUES = 5
@@ -25,50 +26,50 @@ _SPIKE, _VALUES_BESIDE_SPIKE, _FEWEST_ZEROS = 5, 10, 5
 _FAR_FROM_MEAN = 3.5
 
 
-def find_odd_values(names: tuple[str, ...], rows: Matrix, table: CodedTable | None = None) -> Finding:
+def find_odd_values(checked: CheckedModel) -> Verdict | None:
     """Find values that may stand for missing ones, and columns that may number the rows.
 
     The first is a value that occurs more than once, at an end of its column, and is farther from all others than these
     are from each other (10 times as far, unless it is a usual code such as -999); or a 0 so far below the others that
     it cannot be one of them. The second is a column of equally spaced values, each of which occurs once. All rows are
-    needed for this: the numbers of complete rows have gaps. `table` has these columns and categories, for advice that
-    suits them.
+    needed for this: the numbers of complete rows have gaps.
     """
+    if checked.values is None or checked.given is None:
+        return None
     codes: dict[float, dict[str, float]] = defaultdict(dict)
-    columns = {name: column[np.isfinite(column)] for name, column in zip(names, rows.T, strict=True)}
+    cells = {checked.names[j]: checked.given.rows[:, j] for j in checked.numbers}
+    columns = {name: column[np.isfinite(column)] for name, column in cells.items()}
     for name, column in columns.items():
         for value, count in _codes(column):
-            codes[value][name] = count / len(rows)
+            codes[value][name] = count / len(checked.given.rows)
     numbering = [name for name, column in columns.items() if _numbers_rows(column)]
     parts, remedies = [], []
     if codes:
         parts.append(f"{shortened([_listed(code, shares) for code, shares in codes.items()], 3)}, far from all others")
-        remedies.append(_if_missing(codes, table))
+        remedies.append(_if_missing(codes, checked.given))
     if numbering:
         parts.append(f"equally spaced values in {quoted(numbering, 3)}")
         remedies.append(Text("Drop row numbers: ", Drop(numbering), "."))
         remedies.append("If the column is time, the rows are not independent.")
     if not parts:
         codes_and_numbers = "a code for missing values, and no column looks like row numbers"
-        return Finding("odd-values", "ok", f"No value far from the others looks like {codes_and_numbers}.")
-    sentence = f"Some values may not be measurements: {'; '.join(parts)}."
-    return Finding("odd-values", "warning", sentence, Text.of_sentences(remedies))
+        return ok(f"No value far from the others looks like {codes_and_numbers}.")
+    return warning(f"Some values may not be measurements: {'; '.join(parts)}.", Text.of_sentences(remedies))
 
 
-def find_spikes(names: tuple[str, ...], rows: Matrix, table: CodedTable | None = None) -> Finding:
-    """Find columns with many zeros among many other values; a 0 that is an odd value is not named again.
-
-    `table` as for `find_odd_values`.
-    """
+def find_spikes(checked: CheckedModel) -> Verdict | None:
+    """Find columns with many zeros among many other values; a 0 that is an odd value is not named again."""
+    if checked.values is None or checked.rows is None:
+        return None
     shares = {
         name: float((column == 0).mean())
-        for name, column in zip(names, rows.T, strict=True)
+        for name, column in zip(checked.number_names, checked.values.T, strict=True)
         if _has_spike(column) and not _zero_is_odd(column)
     }
     if not shares:
-        return Finding("spikes", "ok", "No column has far more zeros than other values.")
+        return ok("No column has far more zeros than other values.")
     sentence = f"Zeros are far more frequent than any other value: {_listed(0.0, shares)}."
-    return Finding("spikes", "note", sentence, _if_missing({0.0: shares}, table))
+    return note(sentence, _if_missing({0.0: shares}, CodedTable(checked.table.coding, checked.rows)))
 
 
 def _listed(code: float, shares: dict[str, float]) -> str:
@@ -77,16 +78,13 @@ def _listed(code: float, shares: dict[str, float]) -> str:
     return f"{_written(code)} in {shortened(columns, 5)}"
 
 
-def _if_missing(codes: dict[float, dict[str, float]], table: CodedTable | None) -> str:
+def _if_missing(codes: dict[float, dict[str, float]], table: CodedTable) -> str:
     """Return how to treat codes as missing values in their columns: by EM, if it accepts the table."""
-    pairs = [(name, code) for code, shares in codes.items() for name in shares]
-    drop: list[str] | None = []
-    if table is not None:
-        rows = table.rows.copy()
-        for name, code in pairs:
-            column = rows[:, table.coding.names.index(name)]
-            column[column == code] = np.nan
-        drop = drop_for_em(CodedTable(table.coding, rows))
+    pairs, rows = [(name, code) for code, shares in codes.items() for name in shares], table.rows.copy()
+    for name, code in pairs:
+        column = rows[:, table.coding.names.index(name)]
+        column[column == code] = np.nan
+    drop = drop_for_em(CodedTable(table.coding, rows))
     if drop is None:
         return "If they mark missing values, impute these values first."
     replaced = MarkMissing([(name, _written(code)) for name, code in pairs])

@@ -208,7 +208,7 @@ class GolemCV(NotebookDisplay, TableEstimator):
         (self.best_score_,) = (row["score"] for row in self.path_ if row["chosen"])
         self.estimator_ = clone(self._template()).set_params(**chosen)
         self.estimator_.fit(merged(X) if are_shards(X) else X, environments=environments, targets=targets)
-        self.estimator_.selection_ = self.selection_
+        self.estimator_.remember(selection=self.selection_)
         for name, value in vars(self.estimator_).items():
             if name.endswith("_") and name not in ("n_features_in_", "feature_names_in_"):
                 setattr(self, name, value)

@@ -20,17 +20,17 @@ from golem.data.category_columns import coded_columns, counts_of_texts, names_of
 from golem.data.checks import DataWarning
 from golem.data.coded_tables import moments_of_columns, with_used_levels
 from golem.data.files.standard_input import source_name
-from golem.data.files.streaming import Parts, Task, merged, moments_of_shards, part_moments
+from golem.data.files.streaming import Parts, Task, merged_shards, moments_of_shards, part_moments
 from golem.data.levels import categories, warn_of_rare_levels
 from golem.data.moments import Moments
 from golem.data.table_input import real_matrix
 from golem.data.variables import Coding, Variable
 from golem.runtime.machine import available_cores
+from golem.runtime.messages import warn_user
 from golem.runtime.names import column_names
 from golem.runtime.problems import placed
 from golem.runtime.progress import Counter
 from golem.runtime.threads import blas_threads_for
-from golem.runtime.user_warnings import warn_user
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -48,7 +48,7 @@ def read_on_cluster(tasks: list[Task], scheduler: str | Client, progress: Counte
             warn_user("The Dask scheduler has no workers yet; waiting for them.", DataWarning)
         # Not pure: the content of a path may change.
         pieces = [client.submit(_part_on_worker, _with_absolute_path(task), pure=False) for task in tasks]
-        total = _tree(pieces, lambda left, right: client.submit(merged, left, right, pure=False))
+        total = _tree(pieces, lambda left, right: client.submit(merged_shards, left, right, pure=False))
         sizes = {piece.key: task.size for piece, task in zip(pieces, tasks, strict=True)}
         finished, done = as_completed(pieces), 0
         del pieces  # lets the scheduler release each part once it is merged
@@ -155,7 +155,7 @@ def moments_from_dask(frame: Any, *, missing: Literal["error", "drop"] = "error"
         partitions = frame.rechunk({1: -1}).to_delayed().ravel()
     else:
         raise ValueError(f"Expected a Dask DataFrame or an Array of shape (rows, columns); got {type(frame).__name__}.")
-    part, join = dask.delayed(_part_of_partition), dask.delayed(merged)
+    part, join = dask.delayed(_part_of_partition), dask.delayed(merged_shards)
     coding = _coding_of(frame, names) if isinstance(frame, dask.dataframe.DataFrame) else Coding.numeric(names)
     leaves = [part(partition, coding, k, missing) for k, partition in enumerate(partitions)]
     return with_used_levels(moments_of_shards(_tree(leaves, join).compute(), 1)[0])

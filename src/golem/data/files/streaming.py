@@ -248,7 +248,7 @@ def part_moments(
                 columns = [column[rows] for column in batch.columns[: len(task.names)]]
                 place = functools.partial(_place, batch, rows)
                 part = moments_of_columns(columns, task.coding, place, task.missing, markers)
-                parts, markers = merged(parts, {shard: part}), None
+                parts, markers = merged_shards(parts, {shard: part}), None
             if advance is not None:
                 advance(batch.end - batch.begin)
     return parts
@@ -292,7 +292,7 @@ def _cut(batch: Batch, task: Task) -> Iterator[tuple[int, int, int]]:
         begin = end
 
 
-def merged(left: Parts, right: Parts) -> Parts:
+def merged_shards(left: Parts, right: Parts) -> Parts:
     """Merge moments shard by shard."""
     both = dict(left)
     for shard, part in right.items():
@@ -371,9 +371,9 @@ def tree_sum(parts: Iterator[Parts]) -> Parts:
     for part in parts:
         level, whole = 0, part
         while waiting and waiting[-1][0] == level:
-            whole, level = merged(waiting.pop()[1], whole), level + 1
+            whole, level = merged_shards(waiting.pop()[1], whole), level + 1
         waiting.append((level, whole))
     total: Parts = {}
     while waiting:
-        total = merged(waiting.pop()[1], total)
+        total = merged_shards(waiting.pop()[1], total)
     return total

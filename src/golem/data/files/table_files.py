@@ -22,11 +22,10 @@ from golem.data.files.parquet_files import MAGIC, ParquetFile
 from golem.data.files.standard_input import source_name
 from golem.data.targets import require_unique, resolve_targets, source_of
 from golem.data.variables import NO_VARIABLES, Coding
-from golem.runtime.messages import counted, quoted, suggestion
+from golem.runtime.messages import counted, quoted, suggestion, warn_user
 from golem.runtime.names import column_names
 from golem.runtime.problems import ProblemError, Set, Text
 from golem.runtime.types import Matrix
-from golem.runtime.user_warnings import warn_user
 
 # Results of `golem fit` and `golem compare`, possibly written into the folder of the data.
 _RESULT_MARKS = ("graph.json", "comparison.csv")

@@ -16,7 +16,7 @@ def write_edge_list(graph: NamedGraph) -> str:
     """Return a CSV text with the columns source, target, weight and the further columns of the edges."""
     require_csv_names([*graph.names, *graph.edge_columns])
     edges = graph.edge_list()
-    columns = [*(["weight"] if graph.weighted else []), *graph.edge_columns]
+    columns = [*graph.edge_columns]
     rows = [[source, target, *(attributes.get(name, "") for name in columns)] for source, target, attributes in edges]
     return csv_text([["source", "target", *columns], *rows])
 
@@ -35,7 +35,7 @@ def write_matrix(graph: NamedGraph) -> str:
 
     If only some edges have weights, the graph is refused, so that a 1 is never mistaken for a weight.
     """
-    if "weight" in graph.edge_columns:
+    if "weight" in graph.edge_columns and not graph.weighted:
         raise ValueError(
             "A matrix needs a weight for every edge, but edges with a category have none. Use csv, which leaves their "
             "weights empty, or pcalg for a matrix without weights."

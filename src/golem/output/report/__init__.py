@@ -14,18 +14,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from golem.assessment.bootstrap_result import HALVES
-from golem.assessment.diagnostics.edge_scatter import EdgeScatter, model_scatters
+from golem.assessment.diagnostics.edges import EdgeScatter, model_scatters
 from golem.data.category_columns import read_coded
 from golem.data.table_input import eager_frame, is_table
 from golem.data.table_summary import TableSummary
 from golem.graphs.graph_document import GraphDocument
 from golem.graphs.named_graph import NamedGraph
-from golem.output.document import SCORES, Supplement, describe
+from golem.output.document import SCORE_WORDS, Supplement, describe
 from golem.output.report.content import model_content, scatter_plots
 from golem.output.report.page import render
 from golem.runtime.files import write_text
 from golem.runtime.version import __version__
-from golem.score.score_settings import DISCRETE
 from golem.score.sparsity import CRITERIA, L0
 
 if TYPE_CHECKING:
@@ -52,12 +51,11 @@ def report_model(
 
     Examples
     --------
-    >>> from golem import Golem
-    >>> from golem.simulate import simulate
-    >>> drawn = simulate(4, 300, "ER1", random_state=0)
-    >>> model = Golem().fit(drawn.data)
     >>> import tempfile
+    >>> from golem import Golem
     >>> from golem.output.report import report_model
+    >>> from golem.simulate import simulate
+    >>> model = Golem().fit(simulate(4, 300, "ER1", random_state=0).data)
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     report_model(model, folder + "/report.html").name
     'report.html'
@@ -113,20 +111,16 @@ def report_document(
 
     Examples
     --------
-    >>> from golem import Golem
-    >>> from golem.simulate import simulate
-    >>> drawn = simulate(4, 300, "ER1", random_state=0)
-    >>> model = Golem().fit(drawn.data)
     >>> import tempfile
-    >>> from golem.output.document import describe
     >>> from golem.output.report import report_document
+    >>> graph = GraphDocument(names=["rain", "wet"], edge_table=[{"source": "rain", "target": "wet", "weight": 0.5}])
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     report_document(describe(model), folder + "/report.html", title="My data").name
+    ...     report_document(graph, folder + "/report.html", title="My data").name
     'report.html'
     """
     content = model_content(document, truth, other) | {"scatters": scatter_plots(scatters)}
     try:
-        words = SCORES.get(document.score or "", document.score)
+        words = SCORE_WORDS.get(document.score or "", document.score)
         page = render(
             "model.html",
             content,
@@ -144,11 +138,11 @@ def report_document(
 
 
 def _first_penalty(document: GraphDocument) -> float | None:
-    """Return the penalty of the first parent of a node, in units of the deviance; None if edges are not counted."""
+    """Return the penalty of a first cause between numbers, in units of the deviance; None if edges are not counted."""
     edge, n, d = (document.used or {}).get("edge_penalty"), document.n or 0, len(document.names)
-    if document.score in DISCRETE:  # depends on the numbers of levels
-        return None
-    if not isinstance(edge, Mapping) or edge.get("criterion") not in CRITERIA or d < 2 or not 1 < n < 2**53:
+    # That of a category depends on the number of its levels.
+    numbers = d - sum(one.kind == "category" for one in document.variables or ())
+    if not isinstance(edge, Mapping) or edge.get("criterion") not in CRITERIA or numbers < 2 or not 1 < n < 2**53:
         return None
     gamma = edge.get("gamma", 1.0)
     if not isinstance(gamma, int | float):

@@ -49,7 +49,7 @@ def model_content(
     document: GraphDocument, truth: NamedGraph | None = None, other: tuple[str, NamedGraph] | None = None
 ) -> dict[str, Any]:
     """Return the data of a page about one model; the arguments are those of `golem.output.report.report_document`."""
-    names, edges = tuple(document.names), document.listed_edges()
+    names, edges = tuple(document.names), document.graph().edges
     graphs = [graph_entry("learned", document.edge_table, names)]
     references = [] if truth is None else [("truth", as_truth(truth.aligned(names), names))]
     if other is not None:
@@ -63,7 +63,7 @@ def model_content(
     used, shown = document.used or {}, document.plain()
     return (
         drawing(names, edges, document.knowledge, graphs[0])
-        | known(document.knowledge, names)
+        | numbered_knowledge(document.knowledge, names)
         | {
             "kind": "model",
             "graphs": graphs,
@@ -127,7 +127,7 @@ def _unnamed(
     return {label: [name for name in names if name not in set(graph.names)] for label, graph in compared}
 
 
-def known(knowledge: Mapping[str, Any] | None, names: tuple[str, ...]) -> dict[str, Any]:
+def numbered_knowledge(knowledge: Mapping[str, Any] | None, names: tuple[str, ...]) -> dict[str, Any]:
     """Return knowledge by the numbers of the variables; those that the graph does not have are left out."""
     index = {name: k for k, name in enumerate(names)}
     groups = {
@@ -154,7 +154,7 @@ def drawing(
     Tiers of the knowledge are below each other. With a graph, the result of `graph_entry`, the page of a graph with
     many edges opens with its strongest ones.
     """
-    labels = [shortened(name) for name in names]
+    labels = [node_label(name) for name in names]
     large = len(names) > LARGEST_DRAWN_GRAPH or len(edges) > MOST_DRAWN_EDGES
     many = len(names) > LARGEST_OPENED_GRAPH or len(edges) > MOST_OPENED_EDGES
     # Many edges on one side of a node need room as well; neighbourhoods of a large graph are laid out in the page.
@@ -164,7 +164,7 @@ def drawing(
     if large:
         none: dict[str, Any] = {"places": None, "bends": [], "bands": [], "size": None}
         return shown | none | {"large": True, "opening": NEIGHBOURHOOD, "strong": None}
-    tiers = known(knowledge, names)["tiers"]
+    tiers = numbered_knowledge(knowledge, names)["tiers"]
     strong = _strong_drawing(labels, graph, tiers) if many and graph is not None else None
     opening = WHOLE if not many else NEIGHBOURHOOD if strong is None else STRONGEST
     return shown | {"large": False, "opening": opening, "strong": strong} | _placed(edges.matrix(), widths, tiers)
@@ -209,12 +209,12 @@ def _strong_drawing(
     return drawn | {"nodes": nodes, "edges": [row[:2] for row in edges], "widths": widths, "bends": bends}
 
 
-def shortened(name: str) -> str:
+def node_label(name: str) -> str:
     """Shorten a long name for its box; the page shows the full name elsewhere.
 
     Examples
     --------
-    >>> shortened("PIP3"), shortened("a very long name of a column")
+    >>> node_label("PIP3"), node_label("a very long name of a column")
     ('PIP3', 'a very lo…a column')
     """
     if _columns(name) <= LONGEST_LABEL:

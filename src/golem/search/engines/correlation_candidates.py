@@ -245,9 +245,7 @@ def _blocks(
         for start, stop in np.flatnonzero(np.diff(np.concatenate([[True], new, [True]]))).reshape(-1, 2):
             width, old = int(sizes[start:stop].sum()), before.corner[start]
             blocks[corner[start] : corner[start] + width] = before.blocks[old : old + width]
-    for j in np.flatnonzero(new):
-        nodes = others[first[j] : first[j + 1]]
-        blocks[corner[j] : corner[j] + sizes[j]] = S[np.ix_(nodes, nodes)].ravel()
+    correlation_parent_kernels.fill_blocks(S, first, others, corner, np.flatnonzero(new), blocks)
     return blocks, corner
 
 

@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 from golem.graphs.edges import Edges
 from golem.runtime.types import BoolMatrix, BoolVector, Vector
 from golem.search.chain import Chain, Lists, Start
-from golem.search.masks import edge_kinds
-from golem.search.order_problem import Effort
+from golem.search.order_problem import Effort, edge_kinds
 
 
 class Restarts(NamedTuple):

@@ -16,9 +16,8 @@ from golem.search.chain import Chain, Lists, Start, empty_agenda
 from golem.search.engines import record_kernel_arrays as arrays
 from golem.search.engines import record_kernels  # noqa: F401  registers the kernels
 from golem.search.engines.engine import Engine, Restarts
-from golem.search.masks import edge_kinds
 from golem.search.order_kernels import advance
-from golem.search.order_problem import Effort
+from golem.search.order_problem import Effort, edge_kinds
 
 # Up to this number of nodes all nodes are candidates of each other, and the search restarts many times, as perturbing
 # one local optimum for longer seldom leads to another.

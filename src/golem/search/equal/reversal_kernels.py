@@ -6,17 +6,22 @@ from typing import Any
 
 import numpy as np
 
-from golem.search.equal.regression_kernels import (
+from golem.search.equal.variance_kernels import (
+    COLLINEAR,
     ZERO,
+    Choice,
     Regression,
     copied,
     enter,
+    improve,
+    is_allowed,
+    is_required,
     leave,
     project,
     regress,
     residual_covariances,
+    store,
 )
-from golem.search.equal.variance_kernels import COLLINEAR, Choice, improve, is_allowed, is_required, store
 from golem.search.jit import allocating_entry, allocating_kernel, inlined, kernel
 
 Array = Any

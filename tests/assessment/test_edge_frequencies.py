@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from golem.assessment.consensus import ranked_pairs
+from golem.assessment.edge_frequencies import ranked_pairs
 from golem.graphs.dag import is_dag
 from golem.simulate import random_dag
 

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from golem import Golem
-from golem.assessment.diagnostics.repetition import _differ_in_one_column, _random_numbers, find_repetition
+from golem.assessment.diagnostics.dependent_rows import _differ_in_one_column, _random_numbers, find_repetition
 from golem.data.moments import Moments
 from golem.diagnostics import diagnose
 from golem.runtime.dialects import SHELL

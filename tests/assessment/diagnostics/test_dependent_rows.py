@@ -7,9 +7,14 @@ import pandas as pd
 import pytest
 from scipy import stats
 
+from assessment.diagnostics.checked import checked_rows
 from golem import DataWarning, Golem
-from golem.assessment.diagnostics.dependence import find_dependence, find_dependent_rows
-from golem.assessment.diagnostics.groups import find_groups
+from golem.assessment.diagnostics.dependent_rows import (
+    effective_rows,
+    find_dependence,
+    find_dependent_rows,
+    find_groups,
+)
 from golem.data.dependence import _ranks, dependence
 from golem.data.moments import Moments
 from golem.diagnostics import diagnose
@@ -168,6 +173,12 @@ def test_the_fit_does_not_warn_of_independent_rows(n):
     Golem().fit(np.column_stack([X[:, 0], np.arange(n) % 3.0]))
 
 
+def dependent(rows):
+    """Return what the check of all rows finds, and their effective number."""
+    numbers = checked_rows(rows, NAMES)
+    return find_dependent_rows(numbers), effective_rows(numbers)
+
+
 def panel(rng, people, each):
     """Return rows of people: two columns that are constant for a person, and two that vary."""
     person = np.repeat(np.arange(people), each)
@@ -178,7 +189,7 @@ def panel(rng, people, each):
 def test_groups_of_rows_are_found_in_any_order(rng):
     X = panel(rng, 210, 4)
     for rows in (X, rng.permutation(X)):
-        found, effective = find_dependent_rows(NAMES, rows, rows, Moments.from_rows(rows))
+        found, effective = dependent(rows)
         assert found.level == "warning"
         assert effective < 0.5 * 840
     assert effective == len(np.unique(X[:, :2], axis=0))
@@ -196,6 +207,6 @@ def test_rounded_columns_and_functions_of_columns_are_not_groups(rng, digits):
 def test_few_copies_do_not_claim_that_the_other_rows_are_independent(rng):
     X = rng.normal(size=(300, 4))
     X = np.vstack([X, X[:12]])
-    finding, _ = find_dependent_rows(NAMES, X, X, Moments.from_rows(X))
+    finding, _ = dependent(X)
     assert finding.level == "note"
     assert "The 312 rows carry at most as much information as about 300 independent ones." in finding.finding

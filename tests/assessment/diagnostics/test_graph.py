@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from golem import Golem, bootstrap
-from golem.assessment.diagnostics.density import find_density, find_outside_intervals
+from golem.assessment.diagnostics.checked_model import CheckedModel
+from golem.assessment.diagnostics.graph import find_density, find_outside_intervals
 from golem.simulate import simulate
 
 
@@ -35,14 +36,14 @@ def graph_model(d, parents, n):
     ],
 )
 def test_a_dense_graph_is_called_so(d, parents, n, level):
-    finding = find_density(graph_model(d, parents, n))
+    finding = find_density(CheckedModel(graph_model(d, parents, n)))
     assert finding.level == level
     assert ("select=" in finding.remedy) == (level != "ok")
 
 
 def test_an_empty_graph_is_explained_if_the_penalty_has_another_unit():
     X = simulate(5, 300, "ER1", random_state=3).data
-    finding = find_density(Golem("ev", lambda_sparsity=11.5).fit(X))
+    finding = find_density(CheckedModel(Golem("ev", lambda_sparsity=11.5).fit(X)))
     assert finding.level == "note"
     assert "For 300 rows, lambda_sparsity=11.5 is a penalty of 6900 per edge" in finding.finding
     assert "the default, is 8.92" in finding.finding  # log 300 + 2 log 5
@@ -50,10 +51,10 @@ def test_an_empty_graph_is_explained_if_the_penalty_has_another_unit():
     assert Golem("ev", lambda_sparsity=0.0192).fit(X).adjacency_.any()
     noise = np.random.default_rng(0).normal(size=(300, 3))
     for penalty in ("mbic", 0.05):
-        assert find_density(Golem("ev", lambda_sparsity=penalty).fit(noise)).level == "ok"
+        assert find_density(CheckedModel(Golem("ev", lambda_sparsity=penalty).fit(noise))).level == "ok"
     empty = Golem("ev", "lbfgs", lambda_sparsity=9.0).fit(noise)
     assert not empty.adjacency_.any()
-    assert find_density(empty).level == "ok"  # the weight of the l1 norm
+    assert find_density(CheckedModel(empty)).level == "ok"  # the weight of the l1 norm
 
 
 def test_a_weight_outside_its_interval_is_explained():

@@ -1,4 +1,4 @@
-"""Dependence on the units: how much of a graph remains when the columns are standardized."""
+"""Graphs that are learned again: with standardized columns, and with the columns in reverse order."""
 
 from __future__ import annotations
 
@@ -7,15 +7,22 @@ from dataclasses import dataclass
 import numpy as np
 from sklearn.base import clone
 
-from golem.assessment.diagnostics.finding import USE_FREE_VARIANCES, Finding
-from golem.assessment.second_search import fit_quietly
+from golem.assessment.diagnostics.checked_model import CheckedModel
+from golem.assessment.diagnostics.finding import USE_FREE_VARIANCES, Verdict, edge_texts, note, ok
+from golem.assessment.second_search import LARGEST, SecondSearch, fit_quietly, links, second_search
 from golem.estimator.golem import Golem
 from golem.estimator.settings import is_counted
-from golem.runtime.messages import counted
+from golem.runtime.messages import counted, shortened
+from golem.runtime.problems import Set, Text
 from golem.runtime.types import BoolMatrix, Vector
 from golem.score.likelihood import GaussianNV
+from golem.score.solution import Status
 
-_MANY_LOST = 0.2
+# With more columns, standardized ones are not fitted again.
+LARGEST_REFIT = 500
+# The share of edges or directions that may change without a warning.
+_FEW = 0.2
+_CHECK_IT = "Check it in Python: golem.diagnose(model, X, refit=True)."
 
 
 @dataclass(frozen=True)
@@ -121,29 +128,30 @@ def sortability(adjacency: BoolMatrix, key: Vector) -> float:
     return rising / count if count else float("nan")
 
 
-def find_units(model: Golem, refit: bool | None, largest: int) -> Finding:
+def find_units(checked: CheckedModel) -> Verdict | None:
     """Check how much of the graph depends on the units of the columns."""
-    graph, d = model.adjacency_, model.moments_.d
+    model, graph, d, refit = checked.model, checked.graph, checked.table.d, checked.refit
+    if not checked.is_linear:
+        return None
     if not graph.any():
-        return Finding("units", "ok", "There are no edges that could depend on the units of the columns.")
+        return ok("There are no edges that could depend on the units of the columns.")
     if isinstance(model.likelihood_, GaussianNV) and is_counted(model) and not model.by_variance_.any():
-        return Finding("units", "ok", "With free noise variances the equivalence class does not depend on the units.")
-    if refit is False or (refit is None and (d > largest or not is_counted(model))):
-        reason = f"there are {d} columns" if d > largest else "the solver is slow" if refit is None else "refit=False"
-        return Finding(
-            "units",
-            "note",
+        return ok("With free noise variances the equivalence class does not depend on the units.")
+    is_large = d > LARGEST_REFIT
+    if refit is False or (refit is None and (is_large or not is_counted(model))):
+        reason = f"there are {d} columns" if is_large else "the solver is slow" if refit is None else "refit=False"
+        return note(
             f"Not checked, because {reason}: whether the graph depends on the units. Of its {int(graph.sum())} "
             f"directions, {int(model.by_variance_.sum())} depend only on the noise variances.",
-            "Check it in Python: golem.diagnose(model, X, refit=True).",
+            _CHECK_IT,
         )
     # Directions by shape do not depend on the units, and the refit has no rows to find them.
     again, decided = standardized_refit(model), graph & ~model.undecided_ & ~model.by_shape_
     found = survival(graph, decided, again.adjacency_, again.adjacency_ & ~again.undecided_)
     sentence = f"If the columns are standardized, {_kept(found)}.{_sorting(model, decided)}"
     if found.lost == 0:
-        return Finding("units", "ok", sentence)
-    return Finding("units", "warning" if found.lost > _MANY_LOST else "note", sentence, USE_FREE_VARIANCES)
+        return ok(sentence)
+    return Verdict("warning" if found.lost > _FEW else "note", sentence, USE_FREE_VARIANCES)
 
 
 def _kept(found: Survival) -> str:
@@ -168,3 +176,44 @@ def _sorting(model: Golem, decided: BoolMatrix) -> str:
     rising = int((decided & (variances[:, None] < variances)).sum())
     directions = counted(int(decided.sum()), "direction")
     return f" In the original units, sorting the columns by variance would already give {rising} of {directions}."
+
+
+def find_search(checked: CheckedModel) -> Verdict:
+    """Search once more with the columns in reverse order, and name the edges that differ."""
+    model, d, refit = checked.model, checked.table.d, checked.refit
+    if not is_counted(model):
+        return ok("The solver does not search over orders of the columns.")
+    if model.solution_.status in (Status.EXACT, Status.GRID):
+        return ok("Every search was exact, so the order of the columns has no effect.")
+    if refit is False or (refit is None and d > LARGEST):
+        reason = "refit=False" if refit is False else f"there are {d} columns"
+        return note(f"Not checked, because {reason}: whether a second search finds the same graph.", _CHECK_IT)
+    again = second_search(model)
+    ours, other = links(model), again.links
+    pairs = np.argwhere(np.triu((ours != other) | (ours != other).T))
+    if not len(pairs):
+        return ok("A second search, with the columns in reverse order, found the same graph.")
+    total = len(model.graph_)
+    return Verdict(
+        "warning" if len(pairs) > _FEW * total else "note",
+        f"A second search, with the columns in reverse order, found a graph that differs in "
+        f"{counted(len(pairs), 'edge')} ({shortened(edge_texts(pairs, checked.names, '-'), 4)}). "
+        f"The graph shown has {counted(total, 'edge')}. {_compared(again)}",
+        _remedy(model),
+    )
+
+
+def _remedy(model: Golem) -> str:
+    """Return what to do about edges that differ; equal variances have no effort, and a thorough one is the longest."""
+    if model.effort == "thorough" or model.noise == "ev":
+        return "Do not rely on the edges that differ."
+    return Text("Search longer with ", Set("effort", "thorough"), ", and do not rely on edges that still differ.")
+
+
+def _compared(other: SecondSearch) -> str:
+    """Say which of two graphs has the better score."""
+    if not other.excess:
+        return "Both graphs have the same score."
+    better, worse = ("graph shown", "other one") if other.excess > 0 else ("other graph", "graph shown")
+    difference = f"{abs(other.excess):.1f} (deviance plus penalty; lower is better)"
+    return f"The {better} is better than the {worse}, by a score difference of {difference}."
