@@ -27,7 +27,7 @@ from golem.comparison.registry import METHODS
 from golem.comparison.report import comparison_content
 from golem.comparison.result import Comparison, Row
 from golem.comparison.run import compare, compare_file, default_methods, packages_not_installed
-from golem.data.coded_tables import CodedTable
+from golem.data.category_columns import read_coded
 from golem.data.table import Table
 from golem.data.table_reading import read_table
 from golem.graphs.dag import cpdag
@@ -460,7 +460,7 @@ def test_knowledge_is_obeyed_or_refused(drawn, monkeypatch, tmp_path):
 
 
 def test_the_child_process_knows_that_values_are_missing():
-    table = CodedTable.read(pd.DataFrame({"a": ["x", "y", None, "y"] * 9, "b": ["u", "v", "v", "u"] * 9}))
+    table = read_coded(pd.DataFrame({"a": ["x", "y", None, "y"] * 9, "b": ["u", "v", "v", "u"] * 9}))
     with MethodProcess((Table.single(table.moments("em")), Knowledge.of(2)), ["order-bdeu"]) as process:
         assert "order-bdeu counts complete rows" in process.run("order-bdeu").message
 

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 from golem import DataWarning, Golem, GolemCV, bootstrap
-from golem.data.coded_tables import CodedTable
+from golem.data.category_columns import read_coded
 from golem.data.levels import is_text, warn_of_codes
 from golem.data.variables import Variable
 from golem.readers import moments_from_file
@@ -107,7 +107,7 @@ def test_other_integers_are_not_reported(column):
 def test_few_rows_and_floats_are_not_reported():
     assert warned(warn_of_codes, frame()[:39]) == []
     assert len(warned(warn_of_codes, frame()[:40])) == 1
-    for data in (frame().to_numpy(), frame().to_numpy().tolist(), CodedTable.read(frame())):
+    for data in (frame().to_numpy(), frame().to_numpy().tolist(), read_coded(frame())):
         assert warned(warn_of_codes, data) == []
 
 
@@ -133,9 +133,9 @@ def test_environments_cannot_have_categories_and_report_no_codes():
 
 def test_advice_for_dates_depends_on_how_many_there_are():
     with pytest.raises(ValueError, match=r"days or months since the first date\.$"):
-        CodedTable.read(pl.DataFrame({"day": [f"2020-01-{day:02}" for day in range(1, 29)]}))
+        read_coded(pl.DataFrame({"day": [f"2020-01-{day:02}" for day in range(1, 29)]}))
     with pytest.raises(ValueError, match="or use each date as a category"):
-        CodedTable.read(pl.DataFrame({"day": ["2020-01-01", "2020-02-01"] * 20}))
+        read_coded(pl.DataFrame({"day": ["2020-01-01", "2020-02-01"] * 20}))
 
 
 @pytest.mark.parametrize(
@@ -152,14 +152,14 @@ def test_months_and_quarters_are_dates(levels, tmp_path):
     table = pl.DataFrame({"x": np.arange(40.0) % 7, "when": levels * 20})
     table.write_csv(path := tmp_path / "a.csv")
     said = f"Column 'when' contains dates or times, such as '{levels[0]}'"
-    for read in (lambda: CodedTable.read(table), lambda: moments_from_file(path)):
+    for read in (lambda: read_coded(table), lambda: moments_from_file(path)):
         with pytest.raises(ValueError, match=said):
             read()
 
 
 @pytest.mark.parametrize("levels", [["2020-13", "2020-14"], ["1234-56", "1234-01"], ["3 days", "4 days"]])
 def test_other_texts_with_numbers_are_levels(levels):
-    assert CodedTable.read(pl.DataFrame({"c": levels * 20})).coding.variables[0].is_category
+    assert read_coded(pl.DataFrame({"c": levels * 20})).coding.variables[0].is_category
 
 
 @pytest.mark.parametrize(
@@ -176,8 +176,8 @@ def test_durations_are_to_become_seconds_or_hours(column, tmp_path):
     table.to_parquet(path := tmp_path / "a.parquet")
     said = "'wait' contains times or durations, such as .*, such as seconds or hours"
     for read in (
-        lambda: CodedTable.read(table),
-        lambda: CodedTable.read(pl.from_pandas(table)),
+        lambda: read_coded(table),
+        lambda: read_coded(pl.from_pandas(table)),
         lambda: moments_from_file(path),
     ):
         with pytest.raises(ValueError, match=said):
@@ -195,7 +195,7 @@ def test_a_text_that_python_reads_as_a_number_is_a_level_among_other_texts(level
     cells = [level, "yes", "yes", "no"] * 10
     levels = ("yes", level, "no")
     for table in (pl.DataFrame({"c": cells}), *(pd.DataFrame({"c": cells}, dtype=kind) for kind in ("str", object))):
-        assert CodedTable.read(table).coding.variables[0].levels == levels
+        assert read_coded(table).coding.variables[0].levels == levels
     if level.lower() != "nan":  # in CSV, a missing value
         (tmp_path / "data.csv").write_text("\n".join(["c", *cells]))
         assert moments_from_file(tmp_path / "data.csv").coding.variables[0].levels == levels

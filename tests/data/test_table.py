@@ -8,6 +8,7 @@ import pytest
 
 from golem.data.moments import Moments
 from golem.data.table import Table
+from golem.data.table_checks import require_experiments
 from golem.data.targets import coded_labels, read_targets
 
 NAMES = ("A", "B", "C")
@@ -114,7 +115,7 @@ def test_environments_need_the_same_columns():
 
 def refusal(parts, targets, intervention):
     with pytest.raises(ValueError) as error:  # noqa: PT011
-        made(parts, targets).require_learnable(intervention)
+        require_experiments(made(parts, targets), intervention)
     return str(error.value)
 
 
@@ -130,7 +131,7 @@ def test_environments_without_information_are_refused():
     assert "'A' is constant in environment 'y'. Drop" in refusal(constant, {"x": [], "y": ["B"]}, "hard")
     assert "use intervention='hard'" in refusal(constant, {"x": [], "y": ["A"]}, "soft")
     assert "do not target 'B'" in refusal(constant, {"x": ["B"], "y": ["A"]}, "hard")
-    made(constant, {"x": [], "y": ["A"]}).require_learnable("hard")
+    require_experiments(made(constant, {"x": [], "y": ["A"]}), "hard")
 
 
 @pytest.mark.parametrize(

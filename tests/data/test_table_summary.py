@@ -6,8 +6,8 @@ import polars as pl
 import pytest
 
 from golem import Golem
+from golem.data.category_columns import read_coded
 from golem.data.checks import DataWarning
-from golem.data.coded_tables import CodedTable
 from golem.data.levels import note_of_texts
 from golem.data.source import Reading, open_source
 from golem.data.table_summary import TableSummary
@@ -106,10 +106,10 @@ def test_a_little_text_among_numbers_is_noted(tmp_path):
     assert str(found[0].message) == said + advice
     for read in (table, pl.from_pandas(table)):
         with pytest.warns(DataWarning) as found:
-            CodedTable.read(read)
+            read_coded(read)
         assert str(found[0].message).startswith(f"{said}convert the column to numbers")
     with pytest.warns(DataWarning) as found:  # of rare levels only
-        CodedTable.read(table.astype({"family": "category"}))
+        read_coded(table.astype({"family": "category"}))
     assert "whole numbers" not in str(found[0].message)
     table["family"] = ["a", "b"] * 50 + ["7"] * 100
     assert notes() == []
@@ -172,7 +172,7 @@ def test_the_rows_have_the_codes_of_the_moments(tmp_path, missing):
     source = opened(table, tmp_path / "a.csv")
     moments = source.read(missing, QUIET).moments()
     rows = source.table.values
-    expected = CodedTable.read(table)
+    expected = read_coded(table)
     assert moments.coding == (expected.complete() if missing == "drop" else expected).coding
     complete = rows[~np.isnan(rows).any(axis=1)]
     names = np.array(moments.coding.variables[1].levels)[complete[:, 1].astype(int)]

@@ -9,6 +9,7 @@ from scipy.stats import chi2_contingency
 from sklearn.exceptions import ConvergenceWarning
 
 from golem import Golem, Knowledge, bootstrap
+from golem.data.category_columns import read_coded
 from golem.data.checks import DataWarning
 from golem.data.coded_tables import CodedTable
 from golem.data.variables import Coding, Variable
@@ -308,7 +309,7 @@ def test_em_in_a_table_of_categories_says_that_it_changes_the_score():
 
 
 def test_discrete_scores_need_all_rows():
-    table = CodedTable.read(discrete_table())
+    table = read_coded(discrete_table())
     moments = table.moments()
     assert (Golem().fit(moments, rows=table.rows).adjacency_ == Golem().fit(discrete_table()).adjacency_).all()
     with pytest.raises(ValueError, match="not all of them are in memory"):

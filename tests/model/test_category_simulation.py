@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import pytest
 
-from golem.data.coded_tables import CodedTable
+from golem.data.category_columns import read_coded
 from golem.simulate import simulate_table
 
 
@@ -54,7 +54,7 @@ def test_types_levels_and_seeds(mechanism, categories):
 @pytest.mark.filterwarnings("ignore:.* levels with")
 def test_the_table_is_read_as_it_was_drawn():
     drawn = simulate_table(6, 500, mechanism="logistic", random_state=1)
-    read = CodedTable.read(drawn.table)
+    read = read_coded(drawn.table)
     np.testing.assert_array_equal(drawn.coding.recoded(drawn.rows, read.coding), read.rows)
 
 

@@ -9,6 +9,7 @@ import pytest
 from matplotlib.figure import Figure
 
 from golem import Golem
+from golem.data.category_columns import read_coded
 from golem.data.coded_tables import CodedTable
 from golem.data.table import Part, Table
 from golem.graphs.formats import read_graph
@@ -36,7 +37,7 @@ def tables():
 
 @pytest.fixture(scope="module", params=["hard", "soft"])
 def model(tables, request):
-    whole = CodedTable.read(pd.concat(tables.values()))
+    whole = read_coded(pd.concat(tables.values()))
     pieces = zip(tables, np.split(whole.rows, [400]), strict=True)
     parts = [Part(label, CodedTable(whole.coding, rows).moments(), rows=rows) for label, rows in pieces]
     table = Table.of_parts(parts, {"control": [], "<ko>": ["second"]})

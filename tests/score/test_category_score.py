@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from golem.data.category_columns import read_coded
 from golem.data.coded_tables import CodedTable
 from golem.score import score_settings as category_score
 from golem.score.node_scores import Counts
@@ -21,7 +22,7 @@ def a_table(*levels: int, n: int = 400, seed: int = 0) -> CodedTable:
     columns = [rng.integers(levels[0], size=n)]
     for own in levels[1:]:
         columns.append(np.where(rng.random(n) < 0.5, columns[-1] % own, rng.integers(own, size=n)))
-    return CodedTable.read(pd.DataFrame({f"x{j}": column for j, column in enumerate(columns)}).astype("category"))
+    return read_coded(pd.DataFrame({f"x{j}": column for j, column in enumerate(columns)}).astype("category"))
 
 
 def lowest_of_forests(score: Counts) -> float:
@@ -68,4 +69,4 @@ def test_in_between_the_choice_depends_on_how_the_levels_occur_together() -> Non
     codes[:, 1] = (codes[:, 0] + 1) % 3
     codes[:5, 1] = 0
     rows = pd.DataFrame(codes, columns=list("abc")).astype("category")
-    assert choose_category_score(CodedTable.read(rows).moments()) == "bdeu"
+    assert choose_category_score(read_coded(rows).moments()) == "bdeu"

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from golem import Golem, Knowledge, Moments
-from golem.data.patterns import Patterns
+from golem.data.missing import Patterns
 from golem.output import list_edges
 from golem.score.incomplete import edge_rows, family_rows
 from golem.score.table_regression import regress_block

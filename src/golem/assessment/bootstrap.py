@@ -29,8 +29,7 @@ from golem.assessment.plain_model import plain_model
 from golem.data.checks import DataWarning
 from golem.data.inputs import read_knowledge
 from golem.data.moments import Moments
-from golem.data.resampling import half_of
-from golem.data.row_blocks import row_sample
+from golem.data.resampling import half_of, row_sample
 from golem.data.table import Table
 from golem.data.table_checks import check_table
 from golem.data.table_reading import Targets, read_table

@@ -1,8 +1,7 @@
-"""Tables with categories in memory, and the moments of their columns."""
+"""Coded rows of a table in memory, and the moments of their columns."""
 
 from __future__ import annotations
 
-import contextlib
 from collections import Counter as CellCounter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -11,31 +10,24 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from golem.data.coded_em import coded_moments_by_em
-from golem.data.files.batches import count_cells, different_cells
-from golem.data.levels import (
-    categories,
-    dates,
-    is_text,
-    warn_of_rare_levels,
-    warn_of_texts,
-)
-from golem.data.missing import Missing, MissingChoice, require_choice, rows_in_common
+from golem.data.missing import Missing, MissingChoice, Patterns, require_choice, rows_in_common
 from golem.data.moments import Moments
-from golem.data.table_errors import NotNumericError, require_finite, row_number
-from golem.data.table_input import are_booleans, eager_frame, is_table, rows_and_names
+from golem.data.table_errors import require_finite, row_number
 from golem.data.targets import naming_environment
-from golem.data.unusable import Unusable, UnusableColumnsError, unusable_error, unusable_in_table, without_levels
-from golem.data.variables import Codes, Coding, Variable, number_levels
-from golem.runtime.arrays import namespace
-from golem.runtime.names import column_names, positions
-from golem.runtime.progress import Counter
-from golem.runtime.types import Array, Indices, Matrix, Vector
-
-_NUMBERS_OR_CATEGORY = (
-    "convert the column to numbers, with missing values for the text. Otherwise convert it to the type 'category' "
-    "to avoid this warning"
+from golem.data.unusable import (
+    unusable_error,
+    unusable_in_rows,
+    unusable_in_table,
+    without_levels,
 )
+from golem.data.variables import Codes, Coding, Variable
+from golem.runtime.arrays import namespace
+from golem.runtime.names import positions
+from golem.runtime.progress import Counter
+from golem.runtime.types import Array, Matrix
+
+# In standard deviations: values that differ by less are equal, and smaller coefficients are zero.
+_EQUAL = 1e-6
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,51 +36,13 @@ class CodedTable:
 
     Examples
     --------
-    >>> import pandas as pd
-    >>> table = CodedTable.read(pd.DataFrame({"age": [3, 5, 4, 9] * 5, "sex": ["F", "M", "M", "F"] * 5}))
-    >>> table.coding.variables[1].levels, table.moments().names
-    (('F', 'M'), ('age', 'sex=M'))
+    >>> coding = Coding((Variable("age"), Variable("sex", "category", ("F", "M"))))
+    >>> CodedTable(coding, np.array([[3.0, 0], [5.0, 1], [4.0, 1], [9.0, 0]])).moments().names
+    ('age', 'sex=M')
     """
 
     coding: Coding
     rows: Array
-
-    @classmethod
-    def read(cls, table: Any) -> CodedTable:
-        """Read an array, or a pandas, Polars or PyArrow table; arrays have no categories, unless they hold Booleans.
-
-        Raises
-        ------
-        ValueError
-            For columns that are neither numbers nor categories, such as dates, and for identifiers of rows.
-        """
-        if not is_table(table):
-            rows, names = rows_and_names(table)
-            return _of_booleans(rows, names) if are_booleans(table) else cls(Coding.numeric(names), rows)
-        frame = eager_frame(table)
-        names = column_names(frame.columns, len(frame.columns))
-        columns = list(zip(names, frame.iter_columns(), strict=True))
-        found, refused = _categories_of(columns)
-        numeric = [name for name in names if name not in found and name not in refused]
-        if numeric:
-            # By position, because the names of a DataFrame need not be texts.
-            try:
-                values = rows_and_names(frame[:, positions(numeric, names)].to_native())[0]
-            except NotNumericError as error:
-                raise error.or_categories() from None
-            found |= {name: (Variable(name), column) for name, column in zip(numeric, values.T, strict=True)}
-        used = [name for name in names if name not in refused]
-        coding = Coding(tuple(found[name][0] for name in used))
-        # Each column is contiguous, as most of what follows goes through columns.
-        rows = np.stack([found[name][1] for name in used]).T if used else np.empty((len(frame), 0))
-        if refused:
-            refused |= {column.name: column for column in unusable_in_table(rows, coding)}
-            raise unusable_error([refused[name] for name in names if name in refused])
-        declared = {name for name, series in columns if _is_declared(series)}
-        counts = level_counts(coding, rows)
-        warn_of_texts({name: levels for name, levels in counts.items() if name not in declared}, _NUMBERS_OR_CATEGORY)
-        warn_of_rare_levels(counts)
-        return cls(coding, rows)
 
     @property
     def codes(self) -> Codes:
@@ -117,7 +71,7 @@ class CodedTable:
         if unusable := unusable_in_table(self.rows, self.coding):
             raise unusable_error(unusable)
         rows_in_common(absent, self.coding.names)  # its error names variables, not their columns
-        moments = coded_moments_by_em(X, columns, progress)
+        moments = _moments_by_em(X, columns, progress)
         assert moments.missing is not None  # EM always records what it found
         found = {"rows_used": moments.missing.rows_used, "iterations": moments.missing.iterations}
         return replace(moments, coding=self.coding, missing=Missing.of(missing, absent, self.coding.names, **found))
@@ -217,17 +171,6 @@ def with_common_levels(tables: Mapping[str, CodedTable]) -> dict[str, CodedTable
     return {label: CodedTable(coding, table.coding.recoded(table.rows, coding)) for label, table in ordered.items()}
 
 
-def _of_booleans(rows: Matrix, names: Sequence[str]) -> CodedTable:
-    """Return the table of an array of Booleans, given as numbers."""
-    variables, codes = [], []
-    for name, column in zip(names, rows.T, strict=True):
-        counts = {str(bool(float(number))): n for number, n in number_levels(column).items()}
-        variables.append(Variable.of_counts(name, counts))
-        swapped = variables[-1].levels[:1] == ("True",)
-        codes.append(1 - column if swapped else column)
-    return CodedTable(Coding(tuple(variables)), np.column_stack(codes) if codes else rows)
-
-
 def drop_for_em(table: CodedTable) -> list[str] | None:
     """Return the variables to drop so that Gaussian EM can estimate the moments; None if it cannot without others.
 
@@ -307,137 +250,6 @@ def counts_in_moments(parts: Sequence[Moments]) -> dict[str, dict[str, int]]:
     return counts
 
 
-def _categories_of(
-    columns: Sequence[tuple[str, Any]],
-) -> tuple[dict[str, tuple[Variable, Vector]], dict[str, Unusable]]:
-    """Return the categories among the columns of a table with their codes, and the columns that cannot be used."""
-    import narwhals.stable.v1 as nw
-
-    found, refused = {}, {}
-    for name, series in columns:
-        if _has_dates(series):
-            counts = count_cells(*_cells(series))
-            # Polars cannot turn durations into categories.
-            refused[name] = dates(name, next(iter(counts), ""), {} if series.dtype == nw.Duration else counts)
-            continue
-        try:
-            if (one := _category_of(name, series)) is not None:
-                found[name] = one
-        except UnusableColumnsError as error:
-            refused[name] = error.problems[0]
-    return found, refused
-
-
-def _has_dates(series: Any) -> bool:
-    """Return whether a column has dates or times, or periods of pandas, which narwhals does not know."""
-    return series.dtype.is_temporal() or str(getattr(series.to_native(), "dtype", "")).startswith("period[")
-
-
-def _has_intervals(series: Any) -> bool:
-    """Return whether the levels of a column are intervals of pandas, which Arrow does not write as pandas does."""
-    levels = getattr(getattr(series.to_native(), "dtype", None), "categories", None)
-    return str(getattr(levels, "dtype", "")).startswith("interval")
-
-
-def _category_of(name: str, series: Any) -> tuple[Variable, Vector] | None:
-    """Return a category and its codes, with NaN for missing values; None for a column that is not a category.
-
-    The type of the column decides, or its texts if it has texts or objects.
-    """
-    import narwhals.stable.v1 as nw
-
-    kind = series.dtype
-    chosen = _is_declared(series)
-    if not (chosen or kind in (nw.Boolean, nw.String) or (kind == nw.Object and _has_categories(series))):
-        return None
-    cells, rows = _cells(series)
-    counts = count_cells(cells, rows)
-    if kind == nw.String and not (is_text(counts) or (bool(counts) and all(map(_is_plain_number, counts)))):
-        return None
-    variable = categories({name: counts}, {name} if chosen else ())[name]
-    return variable, _codes(cells, variable)[rows]
-
-
-def _is_declared(series: Any) -> bool:
-    """Return whether the type of a column says that it is a category."""
-    import narwhals.stable.v1 as nw
-
-    return series.dtype in (nw.Categorical, nw.Enum)
-
-
-def _has_categories(series: Any) -> bool:
-    """Return whether the objects of a column are texts or Booleans."""
-    values = series.drop_nulls().to_list()
-    texts = CellCounter(value for value in values if isinstance(value, str))
-    others = {str(value): 1 for value in values if not isinstance(value, str)}
-    if not texts:
-        return bool(values) and all(isinstance(value, bool | np.bool_) for value in values)
-    return is_text(texts | others) or (not others and all(map(_is_plain_number, texts)))
-
-
-def _is_plain_number(text: str) -> bool:
-    """Return whether a text is a whole number, which may be a code."""
-    return text.lstrip("+-").isdecimal()
-
-
-def _cells(series: Any) -> tuple[list[str | None], Indices]:
-    """Return the different levels of a column of a table, None for missing values, and for each row which it has."""
-    import narwhals.stable.v1 as nw
-
-    if series.dtype != nw.Object and not _has_intervals(series):
-        # Arrow has no categories with levels of several types, and no periods.
-        with contextlib.suppress(TypeError, ValueError, OverflowError, NotImplementedError):
-            return different_cells(series.to_arrow(), _level_name)
-    values, absent = series.to_list(), series.is_null().to_list()
-    texts = [None if missing else _level_name(value) for value, missing in zip(values, absent, strict=True)]
-    place = {text: k for k, text in enumerate(dict.fromkeys(texts))}
-    return list(place), np.array([place[text] for text in texts], dtype=np.intp)
-
-
-def _codes(texts: Sequence[str | None], variable: Variable) -> Vector:
-    """Return the positions of levels, NaN for missing values."""
-    code: dict[str | None, float] = {level: float(k) for k, level in enumerate(variable.levels)}
-    return np.array([code.get(text, np.nan) for text in texts])
-
-
-def names_of_categories(frame: Any) -> list[str]:
-    """Return the columns of a part of a table that are categories by their types."""
-    import narwhals.stable.v1 as nw
-
-    kinds = (nw.Categorical, nw.Enum, nw.Boolean, nw.String, nw.Object)
-    return [name for name, kind in nw.from_native(frame, eager_only=True).schema.items() if kind in kinds]
-
-
-def counts_of_texts(frame: Any) -> dict[str, dict[str, int]]:
-    """Count the rows per level of each column of a part of a table."""
-    import narwhals.stable.v1 as nw
-
-    columns = nw.from_native(frame, eager_only=True).iter_columns()
-    return {series.name: count_cells(*_cells(series)) for series in columns}
-
-
-def coded_columns(frame: Any, coding: Coding) -> list[Vector]:
-    """Return the columns of a part of a table with a known coding, one per variable."""
-    import narwhals.stable.v1 as nw
-
-    table = nw.from_native(frame, eager_only=True)
-    numbers = [variable.name for variable in coding.variables if not variable.is_category]
-    values = iter(rows_and_names(table.select(numbers).to_native())[0].T if numbers else ())
-    columns = []
-    for variable in coding.variables:
-        if variable.is_category:
-            cells, rows = _cells(table[variable.name])
-            columns.append(_codes(cells, variable)[rows])
-        else:
-            columns.append(next(values))
-    return columns
-
-
-def _level_name(value: object) -> str:
-    """Return the name of a level; whole numbers without decimals."""
-    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
-
-
 def level_counts(coding: Coding, *parts: Matrix) -> dict[str, dict[str, int]]:
     """Count the rows per level of each category in coded rows of one or several parts."""
     counts = {}
@@ -449,3 +261,49 @@ def level_counts(coding: Coding, *parts: Matrix) -> dict[str, dict[str, int]]:
                 found += np.bincount(codes, minlength=len(found))
             counts[variable.name] = dict(zip(variable.levels, found.tolist(), strict=True))
     return counts
+
+
+def _moments_by_em(X: Matrix, names: tuple[str, ...], progress: Counter | None = None) -> Moments:
+    """Return the moments of the columns of a coding, with missing values (NaN), by EM.
+
+    EM needs columns that are linearly independent; the scores of categories are bounded, so they do not. Columns that
+    others determine are left out of EM. They are linear functions of the others, so their moments follow. Of columns
+    that determine each other, EM uses those with the fewest missing values.
+    """
+    order = np.argsort(np.isnan(X).sum(axis=0), kind="stable")
+    found = unusable_in_rows(X[:, order], tuple(names[j] for j in order))
+    suspects = [names.index(column.name) for column in found if column.kind != "empty"]
+    complete = X[~np.isnan(X).any(axis=1)]
+    if not suspects or not len(complete):
+        return Moments.by_em(X, names, progress=progress)
+    centre, scale = complete.mean(axis=0), np.nanstd(X, axis=0)
+    scale[scale == 0] = 1.0
+    coefficients = _coefficients((X - centre) / scale, suspects)
+    left_out = list(coefficients)
+    kept = [j for j in range(len(names)) if j not in coefficients]
+    own = Moments.by_em(X[:, kept], tuple(names[j] for j in kept), progress=progress, checked=True)
+    T = np.eye(len(names))
+    T[left_out] = np.array(list(coefficients.values())).reshape(-1, len(names))
+    T = scale[:, None] * T[:, kept] / scale[kept]
+    mean = centre + T @ (own.mean - centre[kept])
+    scatter, patterns = T @ own.scatter @ T.T, Patterns.of(np.isnan(X))
+    return Moments(own.n, mean, np.zeros(len(names)), scatter, names, own.missing, patterns=patterns)
+
+
+def _coefficients(Z: Matrix, suspects: list[int]) -> dict[int, Matrix]:
+    """Return the coefficients of the suspects on all other columns, for those that they determine in all rows.
+
+    The columns are centred and scaled. Rows with other missing values may contradict the complete rows.
+    """
+    complete = Z[~np.isnan(Z).any(axis=1)]
+    others = [j for j in range(Z.shape[1]) if j not in suspects]
+    fitted = np.linalg.lstsq(complete[:, others], complete[:, suspects], rcond=None)[0]
+    found = {}
+    for j, own in zip(suspects, fitted.T, strict=True):
+        weights = np.zeros(Z.shape[1])
+        weights[others] = np.where(np.abs(own) > _EQUAL, own, 0.0)
+        used = np.flatnonzero(weights)
+        error = np.abs(Z[:, j] - Z[:, used] @ weights[used])  # NaN where one of the values is missing
+        if not (error > _EQUAL).any():
+            found[j] = weights
+    return found

@@ -1,4 +1,4 @@
-"""Missing values: the choice of a treatment, and the record of what was done."""
+"""Missing values: the choice of a treatment, the record of what was done, and which values the rows have."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import numpy as np
 from golem.data.table_errors import empty_columns, too_few_rows
 from golem.runtime.messages import counted, quoted, shortened
 from golem.runtime.problems import Drop, Parameter, ProblemError
-from golem.runtime.types import BoolMatrix
+from golem.runtime.types import BoolMatrix, Indices, Vector
 
 MissingChoice = Literal["error", "drop", "em"]
 CHOICES: tuple[MissingChoice, ...] = get_args(MissingChoice)
@@ -171,3 +171,45 @@ def _cover(pairs: BoolMatrix) -> list[int]:
         left[j] = left[:, j] = False
         chosen.append(j)
     return sorted(chosen)
+
+
+@dataclass(frozen=True, eq=False)
+class Patterns:
+    """The distinct sets of columns that rows have values of.
+
+    Parameters
+    ----------
+    present : ndarray of shape (m, d), bool
+        Pattern p has a value of column j if entry [p, j] is true.
+    counts : ndarray of shape (m,)
+        Number of rows with each pattern, or how many independent ones they are worth.
+
+    Examples
+    --------
+    >>> found = Patterns.of(np.array([[False, False], [False, True], [False, False]]))
+    >>> found.counts.tolist(), found.selected(np.array([0])).counts.tolist()
+    ([1.0, 2.0], [3.0])
+    """
+
+    present: BoolMatrix
+    counts: Vector
+
+    @classmethod
+    def of(cls, absent: BoolMatrix) -> Patterns:
+        """Return the patterns of a table; `absent` has shape (n, d)."""
+        return _distinct(~absent, np.ones(len(absent)))
+
+    def scaled(self, share: float) -> Patterns:
+        """Return the same patterns with a share of the rows."""
+        return Patterns(self.present, self.counts * share)
+
+    def selected(self, columns: Indices) -> Patterns:
+        """Return the patterns of some columns."""
+        return _distinct(self.present[:, columns], self.counts)
+
+
+def _distinct(present: BoolMatrix, counts: Vector) -> Patterns:
+    """Merge equal patterns."""
+    packed = np.packbits(present, axis=1)
+    _, first, label = np.unique(packed, axis=0, return_index=True, return_inverse=True)
+    return Patterns(present[first], np.asarray(np.bincount(label.ravel(), counts), dtype=float))

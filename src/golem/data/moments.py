@@ -17,8 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from golem.data.gaussian_em import fit_gaussian
-from golem.data.missing import Missing, MissingChoice, require_choice, rows_in_common
-from golem.data.patterns import Patterns
+from golem.data.missing import Missing, MissingChoice, Patterns, require_choice, rows_in_common
 from golem.data.table_errors import TOO_LARGE, require_finite, row_number, too_few_rows
 from golem.data.table_input import float_rows, real_matrix, rows_and_names
 from golem.data.unusable import unusable_error, unusable_in_rows

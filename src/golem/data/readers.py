@@ -34,8 +34,8 @@ from golem.data.levels import warn_of_rare_levels, warn_of_texts
 from golem.data.missing import MissingChoice, add_markers, require_choice
 from golem.data.moments import Moments
 from golem.data.resampling import merged
-from golem.data.table import Table, require_environment_rows
-from golem.data.targets import no_rows
+from golem.data.table import Table
+from golem.data.targets import no_rows, require_environment_rows
 from golem.data.unusable import unusable_error, unusable_variables, without_levels
 from golem.runtime.progress import Counter
 from golem.runtime.types import Matrix

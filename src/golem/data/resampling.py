@@ -30,9 +30,12 @@ Unit = Literal["rows", "shards", "halves"]
 Drawn = tuple[Moments, Matrix | Callable[[], Matrix | None] | None]
 # Rows are weighted in blocks that fit into the processor's cache.
 _BLOCK_NUMBERS = 1 << 17
+# A sample of the rows has so many blocks of consecutive rows.
+BLOCKS, ROWS_PER_BLOCK = 20, 500
 # With fewer shards the frequencies are coarse, and the intervals too narrow.
 FEW_SHARDS = 20
-MORE_SHARDS = f"Read the files in {FEW_SHARDS} or more shards, better 100."
+_MORE_SHARDS = f"Read the files in {FEW_SHARDS} or more shards, better 100."
+_SHUFFLE = "Shuffle the rows of the files, with the labels in a column, or leave out the bootstrap."
 
 
 def units_of(moments: Moments, rows: Array | None, shards: Sequence[Moments] = ()) -> Units:
@@ -56,8 +59,9 @@ def units_of(moments: Moments, rows: Array | None, shards: Sequence[Moments] = (
     return IncompleteRows(moments, values) if by_em else Rows(moments, values)
 
 
-def require_shards(count: int, what: str = "", advice: str = MORE_SHARDS) -> None:
-    """Raise a ValueError if there is one shard to draw from, and warn if there are few; `what` says of what."""
+def require_shards(count: int, label: str = "") -> None:
+    """Raise a ValueError if there is one shard to draw from, and warn if there are few; `label` of an environment."""
+    what, advice = (f" of environment {label!r}", _SHUFFLE) if label else ("", _MORE_SHARDS)
     if count == 1:
         raise ValueError(f"One shard{what} cannot be resampled. {advice}")
     if count < FEW_SHARDS:
@@ -309,3 +313,19 @@ def with_rows_counted(moments: Moments, n: int) -> Moments:
 def half_of(n: int) -> int:
     """Return the number of rows assigned to a resample of n rows."""
     return max(3, n // 2)
+
+
+def row_sample(n: int) -> NDArray[np.intp]:
+    """Return the numbers of rows that represent a large table: all of n rows, or blocks spread evenly over it.
+
+    Blocks, not single rows, so that dependence between neighbouring rows can still be seen.
+
+    Examples
+    --------
+    >>> len(row_sample(300)), len(row_sample(10**6))
+    (300, 10000)
+    """
+    if n <= BLOCKS * ROWS_PER_BLOCK:
+        return np.arange(n)
+    starts = np.linspace(0, n - ROWS_PER_BLOCK, BLOCKS).astype(np.intp)
+    return (starts[:, None] + np.arange(ROWS_PER_BLOCK)).ravel()

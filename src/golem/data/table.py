@@ -24,20 +24,16 @@ from golem.data.resampling import Drawn, Unit, require_shards
 from golem.data.table_part import Gaussian
 from golem.data.table_part import Part as Part
 from golem.data.table_part import RowSource as RowSource
-from golem.data.targets import resolve_targets
-from golem.data.unusable import Unusable, is_constant, unusable_variables, with_determined
+from golem.data.targets import require_same_columns, resolve_targets
+from golem.data.unusable import Unusable, unusable_variables, with_determined
 from golem.data.variables import Coding
 from golem.graphs.interventional import Intervention as Intervention
 from golem.runtime.arrays import to_numpy
-from golem.runtime.messages import counted, quoted, shortened
-from golem.runtime.problems import ProblemError
 from golem.runtime.types import Indices, Matrix, Vector
 
 Intercepts = Literal["separate", "shared"]
 INTERVENTIONS: tuple[Intervention, ...] = ("soft", "hard")
 INTERCEPTS: tuple[Intercepts, ...] = ("separate", "shared")
-LEAST_ROWS = 3
-_SHUFFLE = "Shuffle the rows of the files, with the labels in a column, or leave out the bootstrap."
 
 
 @dataclass(frozen=True, eq=False)
@@ -199,12 +195,9 @@ class Table:
     def require_resampling(self) -> None:
         """Raise a ValueError if there is nothing to draw from, and warn if there are few shards."""
         counts = {part.label: len(part.units) for part in self.parts}
+        least = min(counts, key=counts.__getitem__)
         if self.unit == "shards":
-            least = min(counts, key=counts.__getitem__)
-            if least:
-                require_shards(counts[least], f" of environment {least!r}", _SHUFFLE)
-            else:
-                require_shards(counts[least])
+            require_shards(counts[least], least)
 
     def draw(self, rng: np.random.Generator) -> Table:
         """Return a bootstrap resample of each part; a resample counts as half of its rows."""
@@ -397,43 +390,6 @@ class Table:
                 found[e] = np.divide(away, scale, out=np.zeros(len(scale)), where=scale > 0)
         return np.column_stack([_largest(found[:, begin:end]) for begin, end in itertools.pairwise(first)])
 
-    def require_learnable(self, intervention: Intervention) -> None:
-        """Raise a ValueError for environments from which no graph can be learned."""
-        require_environment_rows({part.label: part.moments.n for part in self.parts})
-        if always := [name for j, name in enumerate(self.names) if not self.without(j)]:
-            raise ValueError(
-                f"Column {quoted(always)} is a target in every environment, so nothing shows what it depends on "
-                "otherwise. Add an environment that does not change it, or drop the column."
-            )
-        self._require_variation(intervention)
-
-    def _require_variation(self, intervention: Intervention) -> None:
-        """Raise a ValueError for columns that are constant in an environment, except for its hard targets."""
-        first = self.coding.first[:-1]
-        flat = [np.logical_and.reduceat(is_constant(moments), first) for moments in self._columns]
-        for label, constant, targets in zip(self.labels, flat, self.targets, strict=True):
-            fixed_here = np.flatnonzero(constant).tolist()
-            if soft := [self.names[j] for j in fixed_here if j in targets and intervention == "soft"]:
-                raise ProblemError.of(
-                    "Column {names} is constant in environment {label!r}, which targets it. If the experiment sets it "
-                    "to a value, whatever its causes are, use {intervention='hard'}.",
-                    names=quoted(soft),
-                    label=label,
-                )
-            if wrong := [self.names[j] for j in fixed_here if j not in targets]:
-                raise ValueError(
-                    f"Column {quoted(wrong)} is constant in environment {label!r}. Drop the column or the environment, "
-                    "or name the column among the targets of that environment if the experiment sets it to a value."
-                )
-        for which, nodes in self.groups().items():
-            # A column that varies in one environment varies in the pool.
-            fixed = np.flatnonzero(np.all([flat[e] for e in which], axis=0))
-            if len(fixed):
-                raise ValueError(
-                    f"Column {quoted([self.names[j] for j in fixed])} is constant in all environments "
-                    f"that do not target {self.names[nodes[0]]!r}. Add an environment in which both vary."
-                )
-
 
 def _numbers(moments: Moments, columns: Indices) -> Coding:
     """Return the coding of some columns, each taken for a number of its own."""
@@ -443,23 +399,3 @@ def _numbers(moments: Moments, columns: Indices) -> Coding:
 def _largest(shifts: Matrix) -> Vector:
     """Return the value of the largest size in each row."""
     return np.asarray(np.take_along_axis(shifts, np.abs(shifts).argmax(axis=1)[:, None], axis=1)[:, 0])
-
-
-def require_same_columns(names: Mapping[str, Sequence[str]]) -> Sequence[str]:
-    """Return the columns of the first environment; raise a ValueError if another one has other columns."""
-    first = next(iter(names.values()))
-    for label, own in names.items():
-        if sorted(own) != sorted(first):
-            raise ValueError(
-                f"Environment {label!r} has the columns {quoted(own)}, but the first one has {quoted(first)}. All "
-                "environments need the same columns."
-            )
-    return first
-
-
-def require_environment_rows(sizes: Mapping[str, int]) -> None:
-    """Raise a ValueError for environments with too few rows."""
-    if small := [f"{label!r} ({counted(n, 'row')})" for label, n in sizes.items() if n < LEAST_ROWS]:
-        raise ValueError(
-            f"Environments with fewer than {LEAST_ROWS} rows: {shortened(small)}. Add rows, or leave them out."
-        )

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from golem.data.checks import require_learnable, require_rows, warn_of_equal_scales, warn_of_scarce_columns
 from golem.data.dependence import warn_of_dependent_rows
-from golem.data.table import Intercepts, Intervention, Table
+from golem.data.table import Intercepts, Intervention, Part, Table
 from golem.data.table_errors import too_few_columns
-from golem.data.unusable import require_variables
+from golem.data.targets import require_environment_rows
+from golem.data.unusable import is_constant, require_variables
+from golem.runtime.messages import quoted
+from golem.runtime.problems import ProblemError
 
 
 def check_table(
@@ -36,7 +41,7 @@ def check_table(
     """
     moments = table.moments(intercepts)
     if table.has_environments:
-        table.require_learnable(intervention)
+        require_experiments(table, intervention)
     else:
         _check_rows(table, bounded)
     if not table.coding.is_numeric:
@@ -55,6 +60,45 @@ def require_enough_rows(table: Table) -> None:
     """Raise a ValueError if there are too few rows to tell effects from noise; environments have their own rule."""
     if not table.has_environments:
         require_rows(table.moments())
+
+
+def require_experiments(table: Table, intervention: Intervention) -> None:
+    """Raise a ValueError for environments from which no graph can be learned."""
+    require_environment_rows({part.label: part.moments.n for part in table.parts})
+    if always := [name for j, name in enumerate(table.names) if not table.without(j)]:
+        raise ValueError(
+            f"Column {quoted(always)} is a target in every environment, so nothing shows what it depends on "
+            "otherwise. Add an environment that does not change it, or drop the column."
+        )
+    # A category is constant if all its indicators are.
+    first = table.coding.first[:-1]
+    flat = [np.logical_and.reduceat(is_constant(part.moments), first) for part in table.parts]
+    for part, constant in zip(table.parts, flat, strict=True):
+        _require_variation(table.names, part, np.flatnonzero(constant).tolist(), intervention)
+    for which, nodes in table.groups().items():
+        # A column that varies in one environment varies in the pool.
+        fixed = np.flatnonzero(np.all([flat[e] for e in which], axis=0))
+        if len(fixed):
+            raise ValueError(
+                f"Column {quoted([table.names[j] for j in fixed])} is constant in all environments "
+                f"that do not target {table.names[nodes[0]]!r}. Add an environment in which both vary."
+            )
+
+
+def _require_variation(names: Sequence[str], part: Part, fixed: Sequence[int], intervention: Intervention) -> None:
+    """Raise a ValueError for columns that are constant in an environment, except for its hard targets."""
+    if soft := [names[j] for j in fixed if j in part.targets and intervention == "soft"]:
+        raise ProblemError.of(
+            "Column {names} is constant in environment {label!r}, which targets it. If the experiment sets it "
+            "to a value, whatever its causes are, use {intervention='hard'}.",
+            names=quoted(soft),
+            label=part.label,
+        )
+    if wrong := [names[j] for j in fixed if j not in part.targets]:
+        raise ValueError(
+            f"Column {quoted(wrong)} is constant in environment {part.label!r}. Drop the column or the environment, "
+            "or name the column among the targets of that environment if the experiment sets it to a value."
+        )
 
 
 def _check_rows(table: Table, bounded: bool) -> None:

@@ -12,16 +12,17 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_array, validate_data
 
+from golem.data.category_columns import read_coded
 from golem.data.checks import DataWarning
 from golem.data.coded_tables import CodedTable, level_counts, moments_of_parts, with_common_levels
 from golem.data.levels import warn_of_codes, warn_of_rare_levels
 from golem.data.missing import MissingChoice
 from golem.data.moments import Moments
 from golem.data.resampling import merged
-from golem.data.table import Part, RowSource, Table, require_environment_rows, require_same_columns
+from golem.data.table import Part, RowSource, Table
 from golem.data.table_errors import MissingValuesError
 from golem.data.table_input import are_booleans, is_mapping, is_table, real_matrix, rows_and_names
-from golem.data.targets import coded_labels, naming_environment
+from golem.data.targets import coded_labels, naming_environment, require_environment_rows, require_same_columns
 from golem.data.treatment import whole_refusal
 from golem.data.unusable import UnusableColumnsError
 from golem.data.variables import Coding
@@ -115,7 +116,7 @@ def coded_rows(X: Any) -> CodedTable:
     if isinstance(X, CodedTable):
         return X
     if _may_have_categories(X):
-        return CodedTable.read(X)
+        return read_coded(X)
     if is_table(X):
         rows, names = rows_and_names(X)
         return CodedTable(Coding.numeric(names), rows)

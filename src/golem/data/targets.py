@@ -13,9 +13,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from golem.runtime.messages import nearest, quoted, suggestion
+from golem.runtime.messages import counted, nearest, quoted, shortened, suggestion
 from golem.runtime.problems import Parameter, ProblemError, placed
 
+_LEAST_ROWS = 3
 EXAMPLE = '{"control": [], "knockout": ["A"]}'
 
 
@@ -116,6 +117,26 @@ def naming_environment(label: str) -> Iterator[None]:
         if not label:
             raise
         raise placed(error, f"Environment {label!r}") from None
+
+
+def require_environment_rows(sizes: Mapping[str, int]) -> None:
+    """Raise a ValueError for environments with too few rows, given the number of rows by label."""
+    if small := [f"{label!r} ({counted(n, 'row')})" for label, n in sizes.items() if n < _LEAST_ROWS]:
+        raise ValueError(
+            f"Environments with fewer than {_LEAST_ROWS} rows: {shortened(small)}. Add rows, or leave them out."
+        )
+
+
+def require_same_columns(names: Mapping[str, Sequence[str]]) -> Sequence[str]:
+    """Return the columns of the first environment; raise a ValueError if another one has other columns."""
+    first = next(iter(names.values()))
+    for label, own in names.items():
+        if sorted(own) != sorted(first):
+            raise ValueError(
+                f"Environment {label!r} has the columns {quoted(own)}, but the first one has {quoted(first)}. All "
+                "environments need the same columns."
+            )
+    return first
 
 
 def require_unique(labels: Iterable[str], where: str) -> None:

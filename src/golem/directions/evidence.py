@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from golem.data.inputs import numpy_rows
 from golem.data.knowledge import Knowledge
-from golem.data.row_blocks import row_sample
+from golem.data.resampling import row_sample
 from golem.directions.by_intervention import InterventionEvidence, LocalCost, directions_by_intervention
 from golem.directions.by_shape import ShapeEvidence, directions_by_shape
 from golem.directions.by_variance import (

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from golem.data.patterns import Patterns
+from golem.data.missing import Patterns
 from golem.runtime.types import Indices, Matrix, Vector
 
 

@@ -149,10 +149,10 @@ def choose_category_score(moments: Moments) -> Literal["discrete-bic", "bdeu", "
     Examples
     --------
     >>> import pandas as pd
-    >>> from golem.data.coded_tables import CodedTable
+    >>> from golem.data.category_columns import read_coded
     >>> rows = np.random.default_rng(0).integers(3, size=(500, 4))
     >>> independent, equal = (pd.DataFrame(part).astype("category") for part in (rows, rows[:, [0, 0, 1, 1]]))
-    >>> [choose_category_score(CodedTable.read(table).moments()) for table in (independent, equal)]
+    >>> [choose_category_score(read_coded(table).moments()) for table in (independent, equal)]
     ['discrete-bic', 'bdeu']
     """
     levels = moments.coding.levels

@@ -13,8 +13,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from golem.data.missing import Patterns
 from golem.data.moments import Moments
-from golem.data.patterns import Patterns
 from golem.data.table import Intercepts, Table
 from golem.graphs.edges import Edges
 from golem.runtime.types import Indices, Matrix, Vector

@@ -17,7 +17,7 @@ from typer.testing import CliRunner
 
 from golem import Golem, Moments
 from golem.cli import app
-from golem.data.coded_tables import CodedTable
+from golem.data.category_columns import read_coded
 from golem.data.files import csv_files, parquet_files
 from golem.readers import environments_from_file, moments_from_dask, moments_from_file, shards_from_file
 
@@ -187,7 +187,7 @@ def test_a_frame_may_have_categories(rows):
     frame["site"] = np.array(["x", "y"])[order % 2]
     frame["low"] = order < 100
     frame["third"] = pd.Categorical(np.array(list("uvw"))[np.arange(len(rows)) % 3])
-    expected = CodedTable.read(frame).moments()
+    expected = read_coded(frame).moments()
     found = moments_from_dask(dask_frame.from_pandas(frame, npartitions=7))
     assert found.coding == expected.coding
     assert_same(found, expected)

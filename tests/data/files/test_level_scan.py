@@ -10,8 +10,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from golem.data.category_columns import read_coded
 from golem.data.checks import DataWarning
-from golem.data.coded_tables import CodedTable
 from golem.data.files import batches
 from golem.readers import moments_from_file, shards_from_file
 
@@ -45,7 +45,7 @@ def assert_same(found, expected):
 @pytest.mark.parametrize("size", [None, 300])
 def test_every_format_gives_the_levels_and_moments_of_the_frame(tmp_path, monkeypatch, size):
     table = frame()
-    expected = CodedTable.read(table).moments()
+    expected = read_coded(table).moments()
     if size is not None:
         for name in ("block_bytes", "piece_bytes"):
             monkeypatch.setattr(f"golem.data.files.csv_files.{name}", lambda d: size)
@@ -69,7 +69,7 @@ def test_parquet_types_are_types(tmp_path, monkeypatch, rows):
     table.to_parquet(tmp_path / "x.parquet", row_group_size=rows)
     found = moments_from_file(tmp_path / "x.parquet")
     assert [v.kind for v in found.coding.variables] == ["numeric"] + ["category"] * 3 + ["numeric"] + ["category"] * 2
-    assert_same(found, CodedTable.read(table).moments())
+    assert_same(found, read_coded(table).moments())
 
 
 def test_files_may_have_different_levels(tmp_path):
@@ -77,7 +77,7 @@ def test_files_may_have_different_levels(tmp_path):
     parts = [table[table["site"] == level] for level in ("Köln", "San José", "x")]
     for k, part in enumerate(parts):
         written(part, tmp_path / f"{k}.csv")
-    assert_same(moments_from_file(tmp_path), CodedTable.read(table).moments())
+    assert_same(moments_from_file(tmp_path), read_coded(table).moments())
 
 
 def test_missing_categories_are_counted_and_dropped(tmp_path):
@@ -88,10 +88,10 @@ def test_missing_categories_are_counted_and_dropped(tmp_path):
         moments_from_file(path)
     found = moments_from_file(path, missing="drop")
     assert (found.missing.columns, found.missing.markers) == ({"site": 6}, {"site": {"?": 6}})
-    assert_same(found, CodedTable.read(table).moments("drop"))
+    assert_same(found, read_coded(table).moments("drop"))
     estimated = moments_from_file(path, missing="em")
     assert estimated.missing.columns == {"site": 6}
-    np.testing.assert_allclose(estimated.covariance, CodedTable.read(table).moments("em").covariance)
+    np.testing.assert_allclose(estimated.covariance, read_coded(table).moments("em").covariance)
     marked = moments_from_file(path, missing="drop", na=["x"]).missing.columns["site"]
     assert marked == 6 + (table["site"] == "x").sum()
 
@@ -100,7 +100,7 @@ def test_text_below_the_first_lines_is_found(tmp_path):
     table = frame().assign(code=lambda t: t["visits"].astype(str))
     table.loc[200:210, "code"] = "9a"
     with pytest.warns(DataWarning, match="'9a' in 11 of 300 rows"):
-        assert_same(moments_from_file(written(table, tmp_path / "a.csv")), CodedTable.read(table).moments())
+        assert_same(moments_from_file(written(table, tmp_path / "a.csv")), read_coded(table).moments())
 
 
 @pytest.mark.parametrize(
@@ -130,10 +130,10 @@ def test_codes_with_text_can_be_declared_as_categories(tmp_path, text):
     with pytest.raises(ValueError, match=r"If 'new' is a category, use categorical=\['new'\]\.$"):
         moments_from_file(path)
     with pytest.raises(ValueError, match=r"If 'new' is a category, use X\.astype\({'new': 'category'}\)\.$"):
-        CodedTable.read(table)
+        read_coded(table)
     with warnings.catch_warnings(action="ignore"):  # of a level with one row
         assert text[0] in moments_from_file(path, categorical=["new"]).coding.variables[-1].levels
-        assert text[0] in CodedTable.read(table.astype({"new": "category"})).coding.variables[-1].levels
+        assert text[0] in read_coded(table.astype({"new": "category"})).coding.variables[-1].levels
 
 
 @pytest.mark.parametrize(
@@ -151,7 +151,7 @@ def test_codes_that_were_categories_stay_categories_in_parquet(tmp_path):
     table = frame().astype({"visits": "category"})
     table.to_parquet(tmp_path / "a.parquet", row_group_size=70)
     found = moments_from_file(tmp_path / "a.parquet")
-    assert_same(found, CodedTable.read(table).moments())
+    assert_same(found, read_coded(table).moments())
     numbers = moments_from_file(tmp_path / "a.parquet", numeric=["visits"]).coding.variables[-1]
     assert not numbers.is_category
     read = pq.read_table(tmp_path / "a.parquet")
@@ -163,7 +163,7 @@ def test_types_can_be_chosen(tmp_path):
     table = frame()
     path = written(table, tmp_path / "a.csv")
     found = moments_from_file(path, categorical=["visits"])
-    assert_same(found, CodedTable.read(table.astype({"visits": "category"})).moments())
+    assert_same(found, read_coded(table.astype({"visits": "category"})).moments())
     dates = written(table.assign(day=["2020-01-02", "2021-03-04"] * 150), tmp_path / "b.csv")
     assert moments_from_file(dates, categorical=["day"]).coding.variables[-1].levels == ("2020-01-02", "2021-03-04")
     with pytest.raises(ValueError, match=r"Column 'site' contains text \('.*, so numeric=\['site'\] cannot be used"):
@@ -185,7 +185,7 @@ def test_the_type_of_a_column_does_not_depend_on_the_others(tmp_path):
         table.to_parquet(tmp_path / "a.parquet")
         files = [written(table, tmp_path / "a.csv"), tmp_path / "a.parquet"]
         codings = [moments_from_file(file).coding for file in files]
-        codings += [CodedTable.read(convert(table)).coding for convert in (pd.DataFrame, pl.from_pandas)]
+        codings += [read_coded(convert(table)).coding for convert in (pd.DataFrame, pl.from_pandas)]
         for coding in codings:
             kinds = {} if coding.is_numeric else {variable.name: variable.kind for variable in coding.variables}
             assert {kinds.get(name, "numeric") for name in items} == {"numeric"}
@@ -234,7 +234,7 @@ def test_compressed_blocks_of_one_line_have_the_same_levels(tmp_path, monkeypatc
     text = table.to_csv(index=False).replace("Köln", '" Köln "').encode()
     (tmp_path / "a.csv.gz").write_bytes(gzip.compress(text))
     monkeypatch.setattr(batches, "_BYTES", 8)
-    assert_same(moments_from_file(tmp_path / "a.csv.gz"), CodedTable.read(table).moments())
+    assert_same(moments_from_file(tmp_path / "a.csv.gz"), read_coded(table).moments())
 
 
 def test_a_level_with_the_name_none_is_missing_and_the_error_says_so(tmp_path):

@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from golem.assessment.diagnostics.finding import Verdict
+from golem.data.category_columns import read_coded
 from golem.data.coded_tables import CodedTable
 from golem.data.moments import Moments
 from golem.data.table import Table
@@ -143,7 +144,7 @@ def rows_of_model(X: Any, coding: Coding) -> Matrix:
     The columns of a table are matched by name, those of an array by position. Floats are coded already.
     """
     try:
-        table = CodedTable.read(X)
+        table = read_coded(X)
     except NotNumbersError as error:
         raise ValueError(f"{error} To check a model without its rows, call diagnose(model).") from None
     own, rows, names = table.coding, np.asarray(table.rows), coding.names

@@ -16,14 +16,9 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from golem.data.category_columns import coded_columns, counts_of_texts, names_of_categories
 from golem.data.checks import DataWarning
-from golem.data.coded_tables import (
-    coded_columns,
-    counts_of_texts,
-    moments_of_columns,
-    names_of_categories,
-    with_used_levels,
-)
+from golem.data.coded_tables import moments_of_columns, with_used_levels
 from golem.data.files.standard_input import source_name
 from golem.data.files.streaming import Parts, Task, merged_shards, moments_of_shards, part_moments
 from golem.data.levels import categories, warn_of_rare_levels

@@ -25,7 +25,7 @@ from golem.data.files.batches import Batch, Piece, batch_rows, naming
 from golem.data.files.table_files import BY_COLUMN, TableFile, TableFiles
 from golem.data.missing import add_markers
 from golem.data.moments import Moments
-from golem.data.row_blocks import BLOCKS, ROWS_PER_BLOCK, row_sample
+from golem.data.resampling import BLOCKS, ROWS_PER_BLOCK, row_sample
 from golem.data.table_errors import too_few_rows
 from golem.data.targets import no_targets
 from golem.data.variables import NO_VARIABLES, Coding, Variable, codes_of_numbers, number_levels

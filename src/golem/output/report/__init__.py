@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from golem.assessment.bootstrap_result import HALVES
 from golem.assessment.diagnostics.edges import EdgeScatter, model_scatters
-from golem.data.coded_tables import CodedTable
+from golem.data.category_columns import read_coded
 from golem.data.table_input import eager_frame, is_table
 from golem.data.table_summary import TableSummary
 from golem.graphs.graph_document import GraphDocument
@@ -73,7 +73,7 @@ def _summary(rows: Any, names: tuple[str, ...]) -> TableSummary | None:
     if not is_table(rows) or not set(names) <= set((frame := eager_frame(rows)).columns):
         return None
     with warnings.catch_warnings(action="ignore"):  # the fit gave the same ones
-        table = CodedTable.read(frame.select(*names).to_native())
+        table = read_coded(frame.select(*names).to_native())
     return TableSummary.of(table.coding, len(table.rows), table.rows, chosen=names)
 
 
