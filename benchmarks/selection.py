@@ -29,7 +29,7 @@ import scipy
 
 import golem
 from golem import Golem, GolemCV, Moments, metrics
-from golem.assessment.selection.paths import default_penalties, fit_path, grid, information_criterion
+from golem.assessment.selection.path_scores import default_penalties, fit_path, grid, information_criterion
 from golem.score.sparsity import L0
 from golem.simulate import simulate
 from golem.solvers import LBFGS

@@ -16,7 +16,7 @@ from PIL import Image
 from playwright.sync_api import Page, ViewportSize, sync_playwright
 
 from golem import Golem
-from golem.comparison.report import report_comparison
+from golem.comparison.result import report_comparison
 from golem.comparison.run import compare
 from golem.datasets import load_sachs
 from golem.graphs.named_graph import NamedGraph

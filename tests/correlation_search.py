@@ -4,8 +4,7 @@ import numpy as np
 
 from golem.score.gaussian_columns import GaussianColumns
 from golem.score.regression import regress_edges
-from golem.search.found_graph import FittedGraph
-from golem.search.order_problem import checked_masks
+from golem.search.order_problem import FittedGraph, checked_masks
 from golem.search.search_order import engine_of, search_with_engine
 
 

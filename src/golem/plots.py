@@ -1,6 +1,6 @@
-"""Figures of models, checks, paths, comparisons; a short path to `golem.output.figures`, `golem.comparison.report`."""
+"""Figures of models, checks, paths, comparisons; a short path to `golem.output.figures`, `golem.comparison.result`."""
 
-from golem.comparison.report import plot_comparison
+from golem.comparison.result import plot_comparison
 from golem.output.figures import plot_check, plot_graph, plot_model, plot_path, plot_weights
 
 __all__ = ["plot_check", "plot_comparison", "plot_graph", "plot_model", "plot_path", "plot_weights"]

@@ -24,8 +24,7 @@ from golem.cli import app
 from golem.comparison.method_process import MethodProcess
 from golem.comparison.other_packages import OTHER_PACKAGES, Estimate
 from golem.comparison.registry import METHODS
-from golem.comparison.report import comparison_content
-from golem.comparison.result import Comparison, Row
+from golem.comparison.result import Comparison, Row, comparison_content
 from golem.comparison.run import compare, compare_file, default_methods, packages_not_installed
 from golem.data.category_columns import read_coded
 from golem.data.table import Table

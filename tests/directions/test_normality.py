@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import kurtosis, normaltest, skew
 
-from golem.directions.normality import normality_test, standardized_moments
+from golem.directions.residual_tests import normality_test, standardized_moments
 
 
 @pytest.mark.parametrize("n", [20, 47, 1000])

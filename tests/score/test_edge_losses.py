@@ -8,9 +8,8 @@ import pytest
 from golem import Golem, Knowledge, Moments
 from golem.data.checks import DataWarning
 from golem.diagnostics import drop_losses
-from golem.score.edge_losses import edge_losses, unsupported_edges
 from golem.score.likelihood import GaussianNV
-from golem.score.regression import regressions
+from golem.score.regression import edge_losses, regressions, unsupported_edges
 from golem.score.sparsity import L0
 from golem.simulate import simulate
 

@@ -25,7 +25,6 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from golem.assessment.bootstrap_result import Bootstrap, Replicate, summarize
-from golem.assessment.plain_model import plain_model
 from golem.data.checks import DataWarning
 from golem.data.inputs import read_knowledge
 from golem.data.moments import Moments
@@ -35,7 +34,7 @@ from golem.data.table_checks import check_table
 from golem.data.table_reading import Targets, read_table
 from golem.directions.by_shape import standardized_rows, why_unusable
 from golem.directions.equivalence_class import random_member
-from golem.estimator.golem import Golem
+from golem.estimator.golem import Golem, plain_model
 from golem.estimator.settings import is_counted, plain_number
 from golem.graphs.edges import Edges
 from golem.model.linear_sem import total_effects

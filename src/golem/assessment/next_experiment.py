@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from golem.assessment.plain_model import plain_model
 from golem.directions.equivalence_class import connected_edges
+from golem.estimator.golem import plain_model
 from golem.graphs.edges import Edges
 from golem.graphs.pdag import Pdag, members
 from golem.runtime.messages import counted

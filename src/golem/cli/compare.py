@@ -85,8 +85,7 @@ def compare(
     """
     skip_slow_imports()
     from golem.comparison.registry import PAPER_RECIPE, require_known
-    from golem.comparison.report import report_comparison
-    from golem.comparison.result import COMPARISON_FILES
+    from golem.comparison.result import COMPARISON_FILES, report_comparison
     from golem.comparison.run import compare_file, default_methods, packages_not_installed
     from golem.data.files.standard_input import spooled
     from golem.data.knowledge import with_edges

@@ -56,6 +56,12 @@ def check_table(
         warn_of_equal_scales(moments)
 
 
+def require_enough_rows(table: Table) -> None:
+    """Raise a ValueError if there are too few rows to tell effects from noise; environments have their own rule."""
+    if not table.has_environments:
+        require_rows(table.moments())
+
+
 def require_experiments(table: Table, intervention: Intervention) -> None:
     """Raise a ValueError for environments from which no graph can be learned."""
     require_environment_rows({part.label: part.moments.n for part in table.parts})
@@ -93,12 +99,6 @@ def _require_variation(names: Sequence[str], part: Part, fixed: Sequence[int], i
             f"Column {quoted(wrong)} is constant in environment {part.label!r}. Drop the column or the environment, "
             "or name the column among the targets of that environment if the experiment sets it to a value."
         )
-
-
-def require_enough_rows(table: Table) -> None:
-    """Raise a ValueError if there are too few rows to tell effects from noise; environments have their own rule."""
-    if not table.has_environments:
-        require_rows(table.moments())
 
 
 def _check_rows(table: Table, bounded: bool) -> None:

@@ -24,8 +24,8 @@ from numpy.typing import NDArray
 from golem.data.dependence import without_sorting
 from golem.directions.class_members import Blocks
 from golem.directions.equivalence_class import Component, Family, parent_lists
-from golem.directions.independence import dependence
 from golem.directions.member_scores import BestMembers
+from golem.directions.residual_tests import dependence
 from golem.graphs.edges import Edges
 from golem.runtime.threads import blas_threads_for
 from golem.runtime.types import BoolVector, Indices, Matrix, Vector

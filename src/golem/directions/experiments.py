@@ -16,7 +16,7 @@ import numpy as np
 from golem.data.inputs import numpy_rows
 from golem.directions.equivalence_class import Family, parent_lists
 from golem.directions.mechanism_tests import GroupedRows, dependence_p_value, mechanism_p_values
-from golem.directions.normality import normality_test
+from golem.directions.residual_tests import normality_test
 from golem.graphs.interventional import Intervention
 from golem.runtime.types import Indices, Matrix, Vector
 from golem.score.table_score import NodeScore

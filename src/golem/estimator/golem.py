@@ -353,3 +353,11 @@ class Golem(NotebookDisplay, TableEstimator, GraphMatrices, Conveniences):
             warnings.simplefilter("ignore", ConvergenceWarning)  # the fit has given it
             settings = model.settings.check()
             return model.adopt(conclude(fit.score, settings, fit.knowledge, fit.solution, fit.start))
+
+
+def plain_model(model: Any) -> Golem:
+    """Return a Golem itself, or the one that a fitted GolemCV has chosen; raise a ValueError for anything else."""
+    chosen = getattr(model, "estimator_", model)
+    if not isinstance(chosen, Golem):
+        raise ValueError(f"The model must be a Golem or a fitted GolemCV; got {type(model).__name__}.")
+    return chosen

@@ -13,9 +13,8 @@ from sklearn.base import clone
 
 from golem.data.knowledge import Knowledge
 from golem.data.table_reading import read_table
-from golem.estimator.fit import conclude, prepare
+from golem.estimator.fit import conclude, prepare, recipe_of
 from golem.estimator.golem import Golem
-from golem.estimator.gradient_fit import recipe_of
 from golem.gradient.adam import Adam
 from golem.runtime.messages import warn_user
 from golem.runtime.problems import ProblemError

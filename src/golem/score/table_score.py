@@ -27,12 +27,11 @@ from golem.data.variables import Codes
 from golem.graphs.edges import Edges
 from golem.runtime.names import positions
 from golem.runtime.types import Array, BoolMatrix, Matrix, Vector
-from golem.score.edge_losses import edge_losses
 from golem.score.likelihood import GaussianEV, GaussianNV, GaussianTied, Likelihood
 from golem.score.node_scores import Counts, GaussianBlocks, gaussian_blocks, loss_per_edge, total_cost
 from golem.score.noise_choice import NoiseChoice
 from golem.score.objective import graph_scores
-from golem.score.regression import Regressions, family_variances, regressions, residual_variance
+from golem.score.regression import Regressions, edge_losses, family_variances, regressions, residual_variance
 from golem.score.score_settings import LIKELIHOODS, ScoreName, ScoreSettings
 from golem.score.sparsity import L0
 from golem.score.table_regression import LevelCoefficient, TableRegression

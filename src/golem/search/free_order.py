@@ -23,8 +23,7 @@ from golem.runtime.types import BoolMatrix, Indices, Matrix
 from golem.score.regression import regress_edges, regressions, residual_variance
 from golem.score.solution import TIE, Progress, Status, TracePoint
 from golem.search.exact_order import LARGEST_EXACT
-from golem.search.found_graph import FittedGraph
-from golem.search.order_problem import Effort, OrderProblem
+from golem.search.order_problem import Effort, FittedGraph, OrderProblem
 from golem.search.search_order import search_with_engine
 
 # Rounds in which covered edges are reversed, and digits to which variances are compared.

@@ -23,10 +23,9 @@ from golem.runtime.types import BoolVector
 from golem.score.solution import Callback, Progress, Status
 from golem.search.chain import MOST_VISITS, VISITS, Chain, Start
 from golem.search.engines.engine import Engine
-from golem.search.found_graph import FoundGraph
 from golem.search.graph_combination import CostedGraph, differing_nodes, take_better_components
 from golem.search.order_kernel_arrays import EPSILON
-from golem.search.order_problem import EFFORTS, Effort, obeying
+from golem.search.order_problem import EFFORTS, Effort, FoundGraph, obeying
 
 # Rounding errors of the scores in ill-conditioned problems.
 _AGREEMENT = 1e-2

@@ -19,8 +19,7 @@ from golem.score.node_scores import Counts, GaussianBlocks
 from golem.score.solution import TIE, Callback, Status
 from golem.search.engines import ENGINES
 from golem.search.exact_order import LARGEST_EXACT, Subsets
-from golem.search.found_graph import FoundGraph
-from golem.search.order_problem import Effort, checked_masks
+from golem.search.order_problem import Effort, FoundGraph, checked_masks
 
 if TYPE_CHECKING:
     from golem.search.engines.engine import Engine

@@ -23,19 +23,17 @@ from golem.graphs.dag import is_dag, topological_order
 from golem.runtime.devices import Placement
 from golem.runtime.interrupts import losing_interrupts
 from golem.runtime.types import BoolMatrix, Indices, Vector
-from golem.score.edge_losses import unsupported_edges
 from golem.score.gaussian_columns import GaussianColumns
 from golem.score.likelihood import GaussianEV, GaussianTied, Likelihood
 from golem.score.noise_choice import NoiseChoice, NoiseScores
-from golem.score.regression import Regressions
+from golem.score.regression import Regressions, unsupported_edges
 from golem.score.solution import Callback, Progress, Solution, Status, TracePoint
 from golem.score.sparsity import L0
 from golem.score.table_score import Correlation
 from golem.search.equal.variance_order import precedence
 from golem.search.exact_order import LARGEST_EXACT
-from golem.search.found_graph import FittedGraph
 from golem.search.free_order import find_free_order
-from golem.search.order_problem import EFFORTS, Effort, OrderProblem
+from golem.search.order_problem import EFFORTS, Effort, FittedGraph, OrderProblem
 from golem.search.search_order import COMPILING, compile_engine
 from golem.search.tied_order import choose_and_search
 

@@ -24,9 +24,8 @@ from golem.score.noise_choice import NoiseChoice, NoiseScores
 from golem.score.solution import TIE, Status, TracePoint
 from golem.search.equal.variance_order import precedence, robust_variance_order
 from golem.search.exact_order import LARGEST_EXACT
-from golem.search.found_graph import FittedGraph
 from golem.search.free_order import Prior, find_exact, find_free_order, find_order
-from golem.search.order_problem import Effort, OrderProblem
+from golem.search.order_problem import Effort, FittedGraph, OrderProblem
 
 # Two or three rounds are usually enough.
 _MOST_ROUNDS = 5

@@ -7,7 +7,7 @@ import pytest
 from scipy.stats import norm
 
 from golem import Golem, Moments
-from golem.assessment.selection.paths import (
+from golem.assessment.selection.path_scores import (
     Setting,
     default_penalties,
     fit_path,

@@ -15,8 +15,7 @@ import pytest
 
 from golem import Golem, metrics
 from golem.comparison.other_packages import Estimate
-from golem.comparison.report import report_comparison
-from golem.comparison.result import Comparison, Row
+from golem.comparison.result import Comparison, Row, report_comparison
 from golem.data.knowledge import Knowledge, with_edges
 from golem.graphs.graph_document import document_of as checked
 from golem.graphs.named_graph import NamedGraph

@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 from golem import Golem, Knowledge
-from golem.comparison.report import report_comparison
+from golem.comparison.result import report_comparison
 from golem.diagnostics import edge_loss
 from golem.graphs.formats import read_graph_document
 from golem.graphs.graph_document import document_of

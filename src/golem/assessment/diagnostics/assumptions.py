@@ -12,8 +12,7 @@ from golem.assessment.diagnostics.checked_model import CheckedModel
 from golem.assessment.diagnostics.finding import Verdict, edge_texts, look_at, note, ok, warning
 from golem.assessment.p_values import holm
 from golem.data.moments import Moments
-from golem.directions.independence import dependence
-from golem.directions.normality import normality_test, standardized_moments
+from golem.directions.residual_tests import dependence, normality_test, standardized_moments
 from golem.runtime.messages import quoted, shortened
 from golem.runtime.problems import Declare, Text
 from golem.runtime.types import BoolMatrix, Matrix, Vector

@@ -19,9 +19,8 @@ from golem.assessment.diagnostics import (
 )
 from golem.assessment.diagnostics.checked_model import Check, CheckedModel
 from golem.assessment.diagnostics.finding import Diagnosis, Finding, Verdict, note
-from golem.assessment.plain_model import plain_model
 from golem.data.table_input import is_table
-from golem.estimator.golem import Golem
+from golem.estimator.golem import Golem, plain_model
 
 _FROM_ROWS_OF_ALL = (
     "dependent rows, codes for missing values, row numbers, columns with many zeros, influential rows, outliers, "

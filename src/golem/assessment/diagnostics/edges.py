@@ -9,10 +9,9 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from golem.assessment.diagnostics.checked_model import complete_rows, rows_of_model
-from golem.assessment.plain_model import plain_model
 from golem.directions.by_variance import rises_of_deviance
 from golem.directions.equivalence_class import components
-from golem.estimator.golem import Golem
+from golem.estimator.golem import Golem, plain_model
 from golem.gradient.certificate import Certificate, certify_objective
 from golem.graphs.dag import is_dag
 from golem.model.linear_equations import number_of

@@ -11,8 +11,15 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
-from golem.assessment.selection.path_scores import PenaltyPath, by_criterion, by_folds, by_halves
-from golem.assessment.selection.paths import Setting, default_penalties, grid
+from golem.assessment.selection.path_scores import (
+    PenaltyPath,
+    Setting,
+    by_criterion,
+    by_folds,
+    by_halves,
+    default_penalties,
+    grid,
+)
 from golem.data.checks import DataWarning
 from golem.data.inputs import TableEstimator, read_knowledge
 from golem.data.missing import MissingChoice

@@ -20,7 +20,7 @@ import numpy as np
 from golem.runtime.types import BoolMatrix, BoolVector, Indices, Matrix, Vector
 from golem.score.regression import Regressions
 from golem.score.solution import Status
-from golem.search.found_graph import FittedGraph
+from golem.search.order_problem import FittedGraph
 
 _MOST_SWEEPS = 100
 # With more predecessors, those with a small loss are dropped together.

@@ -33,8 +33,7 @@ from golem.search.equal.variance_order import (
     t_squared,
     variance_order,
 )
-from golem.search.found_graph import FittedGraph
-from golem.search.order_problem import OrderProblem
+from golem.search.order_problem import FittedGraph, OrderProblem
 
 if TYPE_CHECKING:
     from golem.search.equal import variance_kernels as kernels

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from golem.directions.independence import dependence
+from golem.directions.residual_tests import dependence
 
 NOISES = {
     "gaussian": lambda rng, n: rng.normal(size=n),
