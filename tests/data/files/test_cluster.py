@@ -94,8 +94,8 @@ def test_environments_are_read_on_workers(client, folder, tmp_path, rows):
     for path, how in ((tmp_path / "labelled.csv", by_label), (folder, by_file)):
         here, there = environments_from_file(path, **how), environments_from_file(path, scheduler=client, **how)
         assert here.named_targets == there.named_targets == how["targets"]
-        for one, other in zip(here.moments, there.moments, strict=True):
-            assert_identical(one, other)
+        for one, other in zip(here.parts, there.parts, strict=True):
+            assert_identical(one.moments, other.moments)
 
 
 def test_markers_of_missing_values_are_found_and_counted_on_workers(client, folder):
