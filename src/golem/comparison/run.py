@@ -50,10 +50,11 @@ from golem.runtime.progress import ProgressDisplay
 from golem.runtime.threads import in_parallel
 from golem.runtime.types import BoolMatrix
 from golem.runtime.version import __version__
+from golem.score.node_score import NodeScore
 from golem.score.objective import graph_scores
 from golem.score.regression import residual_variances
 from golem.score.score_settings import ScoreSettings
-from golem.score.table_score import NodeScore, score_of
+from golem.score.table_score import score_of
 
 TIME_LIMIT = 120.0
 

@@ -35,8 +35,8 @@ from golem.directions.equivalence_class import Component, Family, parent_lists
 from golem.directions.member_scores import MemberScores, global_directions, global_families, rises_of_cost
 from golem.graphs.edges import Edges
 from golem.runtime.types import Indices, Matrix, Vector
+from golem.score.node_score import NodeScore
 from golem.score.regression import FamilyRegressions, Regressions, family_regressions, regress_edges
-from golem.score.table_score import NodeScore
 
 # A direction has evidence if all members with the other one have a deviance higher by this (odds of e to 1).
 LEAST_EVIDENCE = 2.0

@@ -35,9 +35,9 @@ from golem.directions.member_scores import cheapest_member
 from golem.graphs.edges import Edges
 from golem.runtime.messages import counted
 from golem.runtime.types import BoolVector, Indices, Matrix, Vector
+from golem.score.node_score import NodeScore
 from golem.score.noise_choice import NoiseChoice
 from golem.score.regression import family_variances
-from golem.score.table_score import NodeScore
 
 _NO_ROWS = "it has only means and covariances, not the rows"
 

@@ -19,7 +19,7 @@ from golem.directions.mechanism_tests import GroupedRows, dependence_p_value, me
 from golem.directions.residual_tests import normality_test
 from golem.graphs.interventional import Intervention
 from golem.runtime.types import Indices, Matrix, Vector
-from golem.score.table_score import NodeScore
+from golem.score.node_score import NodeScore
 
 if TYPE_CHECKING:
     from golem.directions.learned_graph import LearnedGraph

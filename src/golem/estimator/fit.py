@@ -25,10 +25,11 @@ from golem.gradient.paper_recipe import PaperRecipe
 from golem.gradient.rounding import ChosenEdges, CycleRemoval, Rounded, choose_edges, round_to_dag, with_required
 from golem.runtime.types import Matrix, Vector
 from golem.score.acyclicity import ACYCLICITIES
+from golem.score.node_score import NodeScore
 from golem.score.regression import Regressions, weighted_edges
 from golem.score.solution import Solution
 from golem.score.sparsity import SPARSITIES
-from golem.score.table_score import NodeScore, score_of
+from golem.score.table_score import score_of
 
 # Share of the variance of a column that rounding errors may leave.
 _PERFECT = 1e-12

@@ -19,10 +19,10 @@ from golem.data.knowledge import Knowledge
 from golem.estimator.settings import Settings
 from golem.runtime.problems import ProblemError
 from golem.score.likelihood import GaussianEV
+from golem.score.node_score import Correlation, NodeScore
 from golem.score.node_scores import Counts, GaussianBlocks
 from golem.score.regression import Regressions
 from golem.score.solution import Progress, Solution, Status, TracePoint
-from golem.score.table_score import Correlation, NodeScore
 from golem.search.equal.variance_order import SingularCovarianceError
 from golem.search.search_order import STARTS, search_order
 from golem.search.solver import Order, as_order

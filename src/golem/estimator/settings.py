@@ -24,10 +24,11 @@ from golem.runtime.devices import Placement, gpu_is_there
 from golem.runtime.problems import Bare, Parameter, ProblemError, Remedy, Set, Text
 from golem.runtime.types import Matrix
 from golem.score.acyclicity import Acyclicity
+from golem.score.node_score import NodeScore
 from golem.score.objective import PAPER_PENALTIES
 from golem.score.score_settings import DISCRETE, ScoreSettings
 from golem.score.sparsity import L0, L1, Sparsity
-from golem.score.table_score import SCORES, NodeScore
+from golem.score.table_score import SCORES
 from golem.search.solver import Order
 
 # `NOISE_MODELS` of `golem.gradient.paper_recipe` has the words for noise models.

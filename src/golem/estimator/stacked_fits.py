@@ -19,7 +19,7 @@ from golem.gradient.adam import Adam
 from golem.runtime.messages import warn_user
 from golem.runtime.problems import ProblemError
 from golem.runtime.types import Matrix
-from golem.score.table_score import NodeScore
+from golem.score.node_score import NodeScore
 
 
 def fit_stacked(

@@ -25,11 +25,11 @@ from golem.runtime.interrupts import losing_interrupts
 from golem.runtime.types import BoolMatrix, Indices, Vector
 from golem.score.gaussian_columns import GaussianColumns
 from golem.score.likelihood import GaussianEV, GaussianTied, Likelihood
+from golem.score.node_score import Correlation
 from golem.score.noise_choice import NoiseChoice, NoiseScores
 from golem.score.regression import Regressions, unsupported_edges
 from golem.score.solution import Callback, Progress, Solution, Status, TracePoint
 from golem.score.sparsity import L0
-from golem.score.table_score import Correlation
 from golem.search.equal.variance_order import precedence
 from golem.search.exact_order import LARGEST_EXACT
 from golem.search.free_order import find_free_order
