@@ -3,8 +3,6 @@
 Shape decides directions only where the linear model with independent noise holds: elsewhere it gives strong evidence
 for wrong directions. A direction is therefore claimed only if it passes the gate of `_Gate`.
 
-How well the members of an equivalence class explain the shapes of the noise.
-
 Gaussian likelihoods are equal for all members. If the noise is not Gaussian, the residuals of wrong members mix several
 noises and are closer to Gaussian. The log-likelihood of a member therefore grows with the negentropies of its
 residuals: it contains n times the sum of J(u), with u a standardized residual and (Hyvärinen 1998)
