@@ -22,13 +22,18 @@ if TYPE_CHECKING:
 class _Terminal(Console):
     """A console for text that contains names from files, which must not control the terminal.
 
-    It leaves it to the terminal to wrap long lines, so that redirected text has them whole.
+    A terminal gets long lines wrapped at words; redirected text has them whole.
     """
+
+    lines = 0  # that texts took so far
 
     def print(self, *objects: Any, **how: Any) -> None:
         """Print text with control characters escaped."""
         texts = [printable(one) if isinstance(one, str) else one for one in objects]
-        super().print(*texts, **{"soft_wrap": all(isinstance(one, str) for one in objects)} | how)
+        is_text = all(isinstance(one, str) for one in objects)
+        if is_text:
+            self.lines += sum(max(1, -(-len(line) // self.width)) for text in texts for line in text.split("\n"))
+        super().print(*texts, **{"soft_wrap": is_text and not self.is_terminal} | how)
 
     def most(self, count: int) -> int:
         """Return how many lines of a list to print: at least 50 if the output is redirected."""
