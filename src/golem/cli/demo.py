@@ -60,7 +60,7 @@ def demo(
         sachs = load_sachs()
         model = Golem()
         rows = np.log(sachs.values)
-        progress = _DemoProgress(not (quiet or as_json), not quiet, verbose)
+        progress = _DemoProgress(not (quiet or as_json), not quiet, verbose and not (quiet or as_json))
         require_writable(output)
         with showing_warnings(quiet):
             learn(model, Table.single(Moments.from_rows(rows, sachs.names), lambda: rows), progress)

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 # Options that go with --from; graph.json holds the values of all others.
 _WITH_FROM = (
     "data", "repeat", "output", "certificate", "diagnose", "scatter", "bootstrap", "scheduler", "checkpoint", "quiet",
-    "verbose", "as_json", "help_all",
+    "verbose", "as_json",
 )  # fmt: skip
 
 
@@ -192,11 +192,7 @@ def fit(
 
     Writes `graph.json`, `edges.csv`, `weights.csv` (only for tables with at most 1000 columns), `graph.png` and
     `report.html` into the output folder; open `report.html` in a browser. Tables with categories have
-    `coefficients.csv` instead of `weights.csv`. `--bootstrap` adds frequencies and intervals to these files, `--select`
-    adds `path.csv` and `path.png`. Ctrl-C keeps the best graph so far (exit code 130).
-
-    `--from` looks for the files of the earlier run in the folder where it was started, in the current folder, and next
-    to the `graph.json`. It reports whether the data and the graph are the same.
+    `coefficients.csv` instead of `weights.csv`. Ctrl-C keeps the best graph so far (exit code 130).
     """
     skip_slow_imports()
     before = err.lines
@@ -218,7 +214,7 @@ def fit(
         "scatter": scatter,
         "scheduler": scheduler,
         "checkpoint": checkpoint,
-        "progress": ProgressBars(not (quiet or as_json), not quiet, verbose),
+        "progress": ProgressBars(not (quiet or as_json), not quiet, verbose and not (quiet or as_json)),
     }
     with user_errors(), showing_warnings(quiet):
         if repeat is not None:

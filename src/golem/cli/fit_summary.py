@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from golem.cli.terminal import out
+from golem.cli.terminal import MOST_LINES, WIDTH, one_line, out
 from golem.runtime.dialects import SHELL
 from golem.runtime.messages import counted, printable
 from golem.runtime.problems import told
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from golem.graphs.named_graph import EdgeRow
     from golem.output.document import Supplement
 
-MOST_LINES, WIDTH = 25, 80
 _MOST_EDGES, _MOST_FINDINGS = 10, 3
 # Shares of the graphs of a bootstrap from which an edge is reliable, and from which it is listed.
 _TRUSTED, _LISTED = 0.9, 0.5
@@ -236,5 +235,5 @@ def _before(diagnosis: Diagnosis | None) -> list[str]:
         if any(one.level == level for one in rest)
     ]
     more = f"   (and {' and '.join(counts)} in the report)" if counts else ""
-    lines = [f"  {'!' if one.level == 'warning' else '-'} {told(one.headline, SHELL)}" for one in shown]
+    lines = [one_line(f"  {'!' if one.level == 'warning' else '-'} {told(one.headline, SHELL)}") for one in shown]
     return [f"Before you rely on it{more}", *lines, f"  ! {HEADLINES['limits']}"]

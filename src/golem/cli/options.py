@@ -29,6 +29,12 @@ knowledge = partial(typer.Option, rich_help_panel="Knowledge")
 experiments = partial(typer.Option, rich_help_panel="Experiments")
 data = partial(typer.Option, rich_help_panel="Data")
 
+# The options that the help of a command with many options shows first; --help-all shows all.
+EVERYDAY = (
+    "output", "verbose", "bootstrap", "require", "forbid", "knowledge", "tiers", "outcome", "exogenous", "missing",
+    "categorical", "columns", "drop", "log", "methods", "truth", "environment", "targets",
+)  # fmt: skip
+
 OutputFolder = Annotated[Path, output("--output", "-o", metavar="FOLDER", help="Folder for the results.")]
 Quiet = Annotated[bool, output("--quiet", "-q", help="Print only errors.")]
 Verbose = Annotated[

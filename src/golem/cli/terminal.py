@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import warnings
-from collections.abc import Iterator, Sequence
-from pathlib import Path
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
@@ -40,6 +39,8 @@ class _Terminal(Console):
         return count if self.is_terminal else max(count, _MOST_REDIRECTED)
 
 
+# The screen that a command prints by default.
+MOST_LINES, WIDTH = 25, 80
 # Lines of a list in redirected output. Files have the whole list, and what follows a longer one is easily missed.
 _MOST_REDIRECTED = 50
 # No markup: column names are the user's text, and "[red]" is a valid name.
@@ -47,6 +48,11 @@ out = _Terminal(highlight=False, markup=False)
 err = _Terminal(stderr=True, highlight=False, markup=False)
 # The least width of a name in a table; in a narrow terminal the lines of the table are wrapped instead.
 _NAME_WIDTH = 12
+
+
+def one_line(text: str) -> str:
+    """Return a text that fits into one line of the screen, without its end if it is longer."""
+    return text if len(text) <= WIDTH else f"{text[: WIDTH - 3].rstrip()}..."
 
 
 @contextlib.contextmanager
@@ -102,9 +108,3 @@ def print_table(table: Table) -> None:
     if needed > out.width:
         table.width = needed
     out.print(table, crop=False)
-
-
-def print_files(output: Path, files: Sequence[str]) -> None:
-    """Print which results are in a folder, besides the report."""
-    out.print(f"\nSaved in {output}: {', '.join(files)}")
-    out.print(f"Open the report in a browser: {output / 'report.html'}")

@@ -116,15 +116,14 @@ def graph_text(model: Any, format: str, *, cpdag: bool = False) -> str:
             "A model of pgmpy has weights, but an equivalence class has none. Export without {cpdag=True}, or "
             "use dagitty or pcalg."
         )
-    if cpdag:
-        graph = _equivalence_class(graph)
-    elif FORMATS[format].needs_directions and (links := graph.links):
+    text = FORMATS[format].write(_equivalence_class(graph) if cpdag else graph)
+    if not cpdag and FORMATS[format].needs_directions and (links := graph.links):
         warnings.warn(
             f"The direction of {counted(len(links), 'link')} is open, but the format {format} needs one. Each gets one "
             f"of its equally good directions: {shortened([f'{a!r} --- {b!r}' for a, b in links], 3)}.",
             stacklevel=2,
         )
-    return FORMATS[format].write(graph)
+    return text
 
 
 def _equivalence_class(graph: NamedGraph) -> NamedGraph:
