@@ -161,7 +161,7 @@ def test_settings_are_written_for_readers(tmp_path):
     assert "penalty per edge EBIC (gamma 0.5)" in text
     assert "Knowledge forbidden lone → debt tiers 1: age, lone; 2: debt" in text
     assert text.count("lone → debt") == 1
-    assert "ok equal-variances p = 6.7e-22" in text
+    assert "ok p = 6.7e-22" in text
     assert not re.search(r"\bTrue\b|\bFalse\b|\['", text)
 
 

@@ -104,7 +104,7 @@ class Finding:
     remedy : str
         What to do about it; empty where there is nothing to do.
     headline : str
-        The finding in one line of at most 76 characters, without jargon.
+        A note or warning in one line of at most 76 characters, without jargon.
     edges : tuple of (str, str)
         The edges that it is about, if it is about some edges.
 
@@ -123,10 +123,10 @@ class Finding:
     edges: tuple[Pair, ...] = ()
 
     def __post_init__(self) -> None:
-        """Fill in the headline."""
-        if not self.headline:
-            general = HEADLINES.get(self.name, self.finding) if self.level != "ok" else self.finding
+        """Fill in the headline, unless there is nothing to report."""
+        if not self.headline and self.level != "ok":
             missed = _NOT_POSSIBLE.search(self.finding) and self.name != "rows-needed"
+            general = HEADLINES.get(self.name, self.finding)
             line = f"Not checked: {self.name.replace('-', ' ')}." if missed else general
             object.__setattr__(self, "headline", line)
 
