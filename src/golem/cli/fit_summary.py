@@ -166,7 +166,7 @@ def learned_sentence(document: GraphDocument) -> str:
         return f"{counted(total, 'link')} {among}; {known}: these data cannot tell cause from effect."
     if not links:
         return f"{counted(total, 'arrow')} {among}: every direction is known."
-    return f"{counted(total - links, 'arrow')} (direction known) and {counted(links, 'link')} (direction open) {among}."
+    return f"{counted(total - links, 'arrow')} (direction known) and {counted(links, 'link')} (open) {among}."
 
 
 def data_title(name: str, document: GraphDocument, supplement: Supplement) -> str:
@@ -197,7 +197,7 @@ def _table(groups: dict[str, list[EdgeRow]], remark: Callable[[EdgeRow], str]) -
         else "" if edge.standardized_weight is None else f"{edge.standardized_weight:+.2f}"
         for edge in edges
     }  # fmt: skip
-    room = (WIDTH - 24 - max(map(len, words.values()))) // 2
+    room = (WIDTH - 21 - max(len("direction"), *map(len, words.values()))) // 2
     left, right = (
         min(max(_NARROWEST_NAME, room), max(len(printable(pair[end])) for pair in ends.values())) for end in (0, 1)
     )
@@ -211,7 +211,7 @@ def _table(groups: dict[str, list[EdgeRow]], remark: Callable[[EdgeRow], str]) -
                 _short(printable(name), size) for name, size in zip(ends[id(edge)], (left, right), strict=True)
             )
             pair = f"{source:<{left}} {'-->' if edge.directed else '---'} {target:<{right}}"
-            lines.append(f"  {pair:<{width}}   {sizes[id(edge)]:>8}   {words[id(edge)]}".rstrip())
+            lines.append(one_line(f"  {pair:<{width}}   {sizes[id(edge)]:>8}   {words[id(edge)]}".rstrip()))
     if has_strengths:
         lines[0] += "   (strength: loss of fit without it)"
     return lines
