@@ -11,7 +11,8 @@ from typer.testing import CliRunner
 from golem import Golem
 from golem.cli import app
 from golem.comparison import compare_file
-from golem.data.source import Reading, open_source
+from golem.data.reading import Reading
+from golem.data.source import open_source
 from golem.runtime.progress import ProgressDisplay
 
 ROWS = 60

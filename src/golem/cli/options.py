@@ -18,7 +18,7 @@ from golem.runtime.problems import told
 
 if TYPE_CHECKING:
     from golem.data.knowledge import NamedKnowledge
-    from golem.data.source import Reading
+    from golem.data.reading import Reading
 
 # Options under one heading of the help, e.g. `model(help="...")`.
 output = partial(typer.Option, rich_help_panel="Output")
@@ -49,6 +49,24 @@ MissingOption = Annotated[
         help="Treatment of missing values: stop (error), drop their rows (drop), or estimate means and covariances by "
         "Gaussian EM (em). Empty cells, NA, N/A, NaN, null, none and the marks * ? . - count as missing (but - is a "
         "value in a column that also contains +)."
+    ),
+]
+AutoMissing = Annotated[
+    Literal["auto", "error", "drop", "em"],
+    data(
+        "--missing",
+        help="Treatment of missing values: Gaussian EM where it applies, else the complete rows if most are complete "
+        "(auto); estimate means and covariances by Gaussian EM (em); drop their rows (drop); or stop (error). Empty "
+        "cells, NA, N/A, NaN, null, none and the marks * ? . - count as missing (but - is a value in a column that "
+        "also contains +).",
+    ),
+]
+Strict = Annotated[
+    bool,
+    data(
+        "--strict",
+        help="Stop if values are missing or columns cannot be used. Otherwise columns that are constant, determined by "
+        "others or identify rows are left out, with a note.",
     ),
 ]
 NotAvailable = Annotated[
@@ -197,7 +215,7 @@ class TableOptions:
     @property
     def reading(self) -> Reading:
         """How the files are read."""
-        from golem.data.source import Reading
+        from golem.data.reading import Reading
 
         return Reading(
             names(self.columns),

@@ -33,7 +33,8 @@ from golem.data.inputs import check_knowledge, read_knowledge, require_shape
 from golem.data.knowledge import Knowledge, NamedKnowledge
 from golem.data.levels import warn_of_single_rows
 from golem.data.missing import MissingChoice
-from golem.data.source import CovarianceSource, Reading, Source, TableSource, open_table
+from golem.data.reading import Reading
+from golem.data.source import CovarianceSource, Source, TableSource, open_table
 from golem.data.table import Table
 from golem.data.table_checks import check_table
 from golem.data.table_reading import read_table
