@@ -174,7 +174,7 @@ def test_everything_is_named_with_options_that_work(tmp_path, monkeypatch, kind,
     monkeypatch.chdir(tmp_path)
     table = hopeless(kind)
     table.to_csv("a.csv", index=False)
-    command = ["fit", "a.csv", "-o", "out", "--no-diagnose"]
+    command = ["fit", "a.csv", "-o", "out", "--no-diagnose", "--strict"]
     refused = CliRunner().invoke(app, [*command, "--missing", missing])
     assert refused.exit_code == 1
     works = re.search(r"(?:This works|Drop \w+): (.*?)(?:\. Or impute|, or let|, or use)", refused.output)

@@ -79,9 +79,10 @@ _REASONS: Mapping[Kind, str] = {
 
 
 class UnusableColumnsError(ProblemError):
-    """Columns from which no graph can be learned."""
+    """Columns from which no graph can be learned, and what to do if they mark experiments."""
 
     problems: tuple[Unusable, ...]
+    about_experiments: str = ""
 
 
 def reasons(columns: Sequence[Unusable]) -> str:
@@ -345,8 +346,11 @@ def unusable_error(found: Sequence[Unusable], binary: Sequence[str] = ()) -> Unu
     drop = Text(f"Drop {them}: ", Drop([column.name for column in found]))
     kept = [Text(f"To keep {column.name!r}, ", column.advice, ".") for column in reasons[:_MOST_SENTENCES]]
     advice = Text(drop, ".") if reasons else Text(drop, choose, DROP_DEPENDENT, ".")
-    sentences = [unusable_sentence(found), advice, *kept, _about_experiments(found, binary)]
-    return UnusableColumnsError(Text.of_sentences(sentences), problems=found)
+    experiments = _about_experiments(found, binary)
+    sentences = [unusable_sentence(found), advice, *kept, experiments]
+    error = UnusableColumnsError(Text.of_sentences(sentences), problems=found)
+    error.about_experiments = experiments
+    return error
 
 
 def unusable_sentence(columns: Sequence[Unusable]) -> str:

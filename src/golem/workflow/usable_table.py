@@ -87,7 +87,7 @@ class UsableTable:
         """Raise the errors of a fit about columns early, before the table is shown, if they are left out."""
         if self.leaves_out:
             with warnings.catch_warnings(action="ignore"):
-                prepare(table, model.settings)
+                prepare(table, replace(model.settings, knowledge=None))
 
     def leave_out(self, columns: Sequence[Unusable]) -> None:
         """Leave out columns, and open the files again."""
@@ -102,6 +102,8 @@ class UsableTable:
         left = len(self.source.names)
         if isinstance(error, UnusableColumnsError) and self.leaves_out and len(error.problems) < left - 1:
             self.leave_out(error.problems)
+            if error.about_experiments:
+                progress.note(error.about_experiments)
             return True
         if isinstance(error, MissingValuesError) and self.chooses_missing and self.missing == "error":
             treatment = self.source.treatment(progress)
