@@ -93,6 +93,15 @@ def test_a_chosen_type_keeps_a_column_that_looks_like_an_identifier(table, tmp_p
     assert fitted(years, tmp_path)[1]["names"] == [*"abcd", "year"]
 
 
+def test_knowledge_without_a_file(table, tmp_path):
+    for options in (["--exogenous", "a,b", "--outcome", "d"], ["--tiers", "a, b; *; d"]):
+        _, content = fitted(table, tmp_path, *options)
+        assert content["knowledge"]["tiers"] == [["a", "b"], ["c"], ["d"]]
+        assert not any(edge["source"] == "d" for edge in content["edge_table"])
+    said, _ = fitted(table, tmp_path, "--tiers", "a;b", "--outcome", "d", expect=1)
+    assert "Both sources of knowledge have tiers" in said
+
+
 def test_python_is_strict_unless_asked(table, tmp_path):
     frame = table.assign(one=7).mask(np.random.default_rng(0).random((120, 5)) < 0.05)
     frame.assign(one=7).to_csv(tmp_path / "data.csv", index=False)

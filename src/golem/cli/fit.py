@@ -153,6 +153,9 @@ def fit(
     forbid: options.Forbid = [],  # noqa: B006
     require: options.Require = [],  # noqa: B006
     knowledge: options.KnowledgeFile = None,
+    tiers: options.Tiers = None,
+    exogenous: options.Exogenous = [],  # noqa: B006
+    outcome: options.Outcome = [],  # noqa: B006
     missing: options.AutoMissing = "auto",
     strict: options.Strict = False,
     table: TableOptions = TableOptions(),  # noqa: B008
@@ -231,7 +234,7 @@ def fit(
                 effort=effort,
                 max_iter=max_iter,
                 time_limit=time_limit,
-                knowledge=options.read_knowledge_file(knowledge),
+                knowledge=options.all_knowledge(knowledge, tiers, exogenous, outcome),
                 missing="error" if missing == "auto" else missing,
                 shape=shape,
                 intervention=intervention,

@@ -51,6 +51,20 @@ MissingOption = Annotated[
         "value in a column that also contains +)."
     ),
 ]
+Tiers = Annotated[
+    str | None,
+    knowledge(
+        metavar="TIERS",
+        help="Groups of columns in order of time, e.g. 'age,sex; *; income': nothing causes a column of an earlier "
+        "group. The pattern * stands for all other columns.",
+    ),
+]
+Exogenous = Annotated[
+    list[str], knowledge(metavar="COLUMNS", help="Columns that no other column causes, e.g. age,sex; may be repeated.")
+]
+Outcome = Annotated[
+    list[str], knowledge(metavar="COLUMNS", help="Columns that cause no other column, e.g. income; may be repeated.")
+]
 AutoMissing = Annotated[
     Literal["auto", "error", "drop", "em"],
     data(
@@ -195,6 +209,20 @@ def read_knowledge_file(path: Path | None) -> NamedKnowledge | None:
     from golem.data.knowledge import Knowledge
 
     return None if path is None else Knowledge.read(path)
+
+
+def all_knowledge(
+    path: Path | None, tiers: str | None, exogenous: list[str], outcome: list[str]
+) -> NamedKnowledge | None:
+    """Return what is known from --knowledge, --tiers, --exogenous and --outcome; only one of them can have tiers."""
+    from golem.data.knowledge import Knowledge, NamedKnowledge, known_order
+
+    known = read_knowledge_file(path) or NamedKnowledge()
+    if tiers is not None:
+        known = known.joined(Knowledge.named(tiers=[names(tier) or [] for tier in tiers.split(";")]))
+    if exogenous or outcome:
+        known = known.joined(known_order(all_names(exogenous), all_names(outcome)))
+    return None if known.is_empty else known
 
 
 @dataclass(frozen=True)

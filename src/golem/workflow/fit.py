@@ -18,7 +18,7 @@ from golem.data.coded_tables import counts_in_moments
 from golem.data.files.standard_input import spooled
 from golem.data.files.table_files import listed
 from golem.data.inputs import check_knowledge
-from golem.data.knowledge import Knowledge, NamedKnowledge, with_edges
+from golem.data.knowledge import Knowledge, NamedKnowledge, as_knowledge
 from golem.data.levels import warn_of_single_rows
 from golem.data.reading import Reading
 from golem.data.source import Source, open_source
@@ -26,6 +26,7 @@ from golem.data.table_checks import require_enough_rows
 from golem.data.table_reading import Targets
 from golem.data.table_summary import TableSummary
 from golem.data.targets import read_targets
+from golem.data.typed_edges import with_edges
 from golem.estimator.golem import Golem
 from golem.gradient.certificate import Certificate
 from golem.graphs.graph_document import GraphDocument
@@ -348,7 +349,8 @@ def _add_edges(
 
     What is known about columns of the file that are not used is left out, with a note.
     """
-    known = model.knowledge
+    known = as_knowledge(model.knowledge)
+    known = known.expanded(columns) if isinstance(known, NamedKnowledge) else known
     if forbid or require:
         known = known.by_name(columns) if isinstance(known, Knowledge) else known
         known = with_edges(known, forbid, require, [*columns, *(name for name in all_columns if name not in columns)])

@@ -11,7 +11,7 @@ from golem.data.missing import MissingChoice
 from golem.data.reading import Reading
 from golem.data.source import Source
 from golem.data.table import Table
-from golem.data.table_errors import MissingValuesError
+from golem.data.table_errors import MissingValuesError, NotNumericError
 from golem.data.treatment import LEAST_COMPLETE
 from golem.data.unusable import Unusable, UnusableColumnsError, reasons
 from golem.estimator.fit import prepare
@@ -64,7 +64,7 @@ class UsableTable:
         while True:
             try:
                 found = step()
-            except (UnusableColumnsError, MissingValuesError) as error:
+            except (UnusableColumnsError, MissingValuesError, NotNumericError) as error:
                 if not self._mend(error, progress):
                     raise
                 continue
@@ -85,9 +85,15 @@ class UsableTable:
 
     def require_usable(self, model: Golem, table: Table) -> None:
         """Raise the errors of a fit about columns early, before the table is shown, if they are left out."""
-        if self.leaves_out:
-            with warnings.catch_warnings(action="ignore"):
+        if not self.leaves_out:
+            return
+        with warnings.catch_warnings(action="ignore"):
+            try:
                 prepare(table, replace(model.settings, knowledge=None))
+            except UnusableColumnsError:
+                raise
+            except ValueError:  # the fit raises it, after the summary of the table
+                return
 
     def leave_out(self, columns: Sequence[Unusable]) -> None:
         """Leave out columns, and open the files again."""
