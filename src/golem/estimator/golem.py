@@ -13,7 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from golem.data.inputs import TableEstimator
-from golem.data.knowledge import Knowledge, NamedKnowledge
+from golem.data.knowledge import KnowledgeLike
 from golem.data.missing import MissingChoice
 from golem.data.moments import Moments
 from golem.data.table import Intercepts, Intervention
@@ -81,9 +81,9 @@ class Golem(NotebookDisplay, TableEstimator, GraphMatrices, Conveniences):
         How rounding removes cycles (Adam, L-BFGS): "paper" drops the smallest edges until none is left, "gentle" (the
         default with threshold="lr") only edges that close a cycle with larger ones. "none" keeps cycles; a cyclic graph
         has no `cpdag_` and no `sem_`.
-    knowledge : Knowledge or NamedKnowledge, optional
-        Forbidden and required edges and tiers, obeyed exactly: by name (`Knowledge.named`, `Knowledge.read`) or by
-        number (`Knowledge.of`).
+    knowledge : Knowledge or dict, optional
+        Forbidden and required edges and tiers, obeyed exactly: by name (`{"tiers": [["age", "sex"], ["*"], ["y"]]}`,
+        `Knowledge(tiers=...)`, `Knowledge.read`) or by number (`Knowledge.of`).
     missing : {"error", "drop", "em"}
         Treatment of missing values (NaN, null): raise an error, drop their rows, or estimate means and covariances by
         Gaussian EM and learn from these (docs/missing.md). Moments have their own setting.
@@ -197,7 +197,7 @@ class Golem(NotebookDisplay, TableEstimator, GraphMatrices, Conveniences):
         acyclicity: Literal["expm", "polynomial", "logdet"] | Acyclicity | None = None,
         sparsity: Literal["l1"] | Sparsity | None = None,
         cycles: CycleRemoval | None = None,
-        knowledge: Knowledge | NamedKnowledge | None = None,
+        knowledge: KnowledgeLike = None,
         missing: MissingChoice = "error",
         shape: Literal["auto", "off"] = "auto",
         evidence: Literal["auto", "full", "fast"] = "auto",
