@@ -98,6 +98,8 @@ def list_edges(model: Golem, bootstrap: Bootstrap | None = None) -> list[EdgeRow
         "drop_loss": None if graph.sources is None else fit.score.losses(graph),
         "direction_strength": graph.strength,
         "direction_error_rate": graph.error_rate,
+        "direction_stability": graph.stability,
+        "robustness_value": None if graph.sources is None else fit.robustness,
         "edge_strength": fit.strengths,
     }
     found = []
