@@ -28,7 +28,7 @@ _WITH_FROM = (
 )  # fmt: skip
 
 
-@reads_table()
+@reads_table("missing")
 def fit(
     context: typer.Context,
     data: Annotated[
@@ -87,6 +87,13 @@ def fit(
         options.model(
             help="Use non-Gaussian noise to decide directions that the equivalence class leaves open, where the linear "
             "model holds (with --solver order and --noise nv or auto)."
+        ),
+    ] = "auto",
+    evidence: Annotated[
+        Literal["auto", "fast"],
+        options.model(
+            help="Check on halves of the rows which directions that follow from the structure survive (auto), or show "
+            "all of them as links (fast)."
         ),
     ] = "auto",
     intervention: options.InterventionKind = "soft",
@@ -160,6 +167,11 @@ def fit(
     forbid: options.Forbid = [],  # noqa: B006
     require: options.Require = [],  # noqa: B006
     knowledge: options.KnowledgeFile = None,
+    tiers: options.Tiers = None,
+    exogenous: options.Exogenous = [],  # noqa: B006
+    outcome: options.Outcome = [],  # noqa: B006
+    missing: options.AutoMissing = "auto",
+    strict: options.Strict = False,
     table: TableOptions = TableOptions(),  # noqa: B008
     environment: options.EnvironmentColumn = None,
     environments: options.EnvironmentFiles = False,
@@ -233,9 +245,10 @@ def fit(
                 effort=effort,
                 max_iter=max_iter,
                 time_limit=time_limit,
-                knowledge=options.read_knowledge_file(knowledge),
-                missing=table.missing,
+                knowledge=options.all_knowledge(knowledge, tiers, exogenous, outcome),
+                missing="error" if missing == "auto" else missing,
                 shape=shape,
+                evidence=evidence,
                 intervention=intervention,
                 intercepts=intercepts,
                 score_function=score,
@@ -250,6 +263,8 @@ def fit(
                 **vars(reading),
                 targets=targets,
                 drop_dependent=table.drop_dependent,
+                missing="auto" if missing == "auto" and not strict else None,
+                strict=strict,
                 forbid=forbid,
                 require=require,
                 select=select,
