@@ -134,7 +134,7 @@ def experiment(
         for known in EXPERIMENTS:
             listed = load(known)
             out.print(f"{listed.name}  ({listed.reproduces})", style="bold")
-            for claim in listed.claims:
+            for claim in listed.claims if list_all else ():
                 out.print(f"  - {claim}")
         return
     folder = output or Path("golem-experiments") / (f"{name}-quick" if quick else name)
