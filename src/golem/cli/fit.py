@@ -75,6 +75,13 @@ def fit(
             "edge (needs --solver lbfgs or adam).  [default: 0.3; lr with --select]",
         ),
     ] = None,
+    robust: Annotated[
+        Literal["auto", "ranks", "off"],
+        options.model(
+            help="Learn from correlations of ranks, which withstand outliers: if the table has outliers (auto), always "
+            "(ranks), or never (off). Needs all rows in memory and --noise nv or auto."
+        ),
+    ] = "auto",
     shape: Annotated[
         Literal["auto", "off"],
         options.model(
@@ -231,6 +238,7 @@ def fit(
                 time_limit=time_limit,
                 knowledge=options.read_knowledge_file(knowledge),
                 missing=table.missing,
+                robust=robust,
                 shape=shape,
                 intervention=intervention,
                 intercepts=intercepts,

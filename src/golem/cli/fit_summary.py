@@ -221,7 +221,9 @@ def _print_bootstrap(bootstrap: Bootstrap, has_intervals: bool) -> None:
 
 
 def _print_noise_choice(model: Golem) -> None:
-    """Print which noise variances were chosen, and why."""
+    """Print which correlations and noise variances were chosen, and why."""
+    if model.table_.robust_note:
+        out.print(model.table_.robust_note)
     if model.graph_.shape_note:
         out.print(model.graph_.shape_note)
     if model.noise_choice_ is not None:

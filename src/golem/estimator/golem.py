@@ -16,6 +16,7 @@ from golem.data.inputs import TableEstimator
 from golem.data.knowledge import Knowledge, NamedKnowledge
 from golem.data.missing import MissingChoice
 from golem.data.moments import Moments
+from golem.data.robust import RobustChoice
 from golem.data.table import Intercepts, Intervention
 from golem.data.table_errors import NotNumericError
 from golem.data.table_reading import Targets, is_interventional, read_table
@@ -85,6 +86,11 @@ class Golem(NotebookDisplay, TableEstimator, GraphMatrices, Conveniences):
     missing : {"error", "drop", "em"}
         Treatment of missing values (NaN, null): raise an error, drop their rows, or estimate means and covariances by
         Gaussian EM and learn from these (docs/missing.md). Moments have their own setting.
+    robust : {"auto", "ranks", "off"}
+        Whether to learn from correlations of ranks (normal scores) with the scales of the columns, which withstand
+        outliers and heavy tails: if the table has outliers, always, or never (docs/robustness.md). "ranks" needs all
+        rows in memory and cannot be used with noise="ev". "auto" does not apply to noise="ev", Adam, L-BFGS and
+        Moments.
     shape : {"auto", "off"}
         Whether the shape of the noise may decide directions that the equivalence class leaves open, where it is not
         Gaussian and the linear model holds (docs/directions.md). This needs rows. It applies to solver="order" unless
@@ -193,6 +199,7 @@ class Golem(NotebookDisplay, TableEstimator, GraphMatrices, Conveniences):
         cycles: CycleRemoval | None = None,
         knowledge: Knowledge | NamedKnowledge | None = None,
         missing: MissingChoice = "error",
+        robust: RobustChoice = "auto",
         shape: Literal["auto", "off"] = "auto",
         intervention: Intervention = "soft",
         intercepts: Intercepts = "separate",
@@ -216,6 +223,7 @@ class Golem(NotebookDisplay, TableEstimator, GraphMatrices, Conveniences):
         self.cycles = cycles
         self.knowledge = knowledge
         self.missing = missing
+        self.robust = robust
         self.shape = shape
         self.intervention = intervention
         self.intercepts = intercepts
@@ -282,7 +290,8 @@ class Golem(NotebookDisplay, TableEstimator, GraphMatrices, Conveniences):
         settings = self.settings.check()
         file = settings.checkpoint_path(checkpoint)
         settings.require_for(is_interventional(X, environments, targets))
-        table = read_table(X, environments=environments, targets=targets, missing=self.missing, rows=rows)
+        how: dict[str, Any] = {"missing": self.missing, "robust": settings.robust_moments, "rows": rows}
+        table = read_table(X, environments=environments, targets=targets, **how)
         return self.adopt(learn(table, settings, file))
 
     def adopt(self, fit: Fit) -> Self:

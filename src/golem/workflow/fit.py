@@ -203,8 +203,8 @@ def fit_file(
     _require_useful_checkpoint(model, search, checkpoint)
     with spooled(paths) as here:
         how: dict[str, Any] = {
-            "divided": bool(bootstrap) or select in ("cv", "stability"),
-            "checked": diagnose or scatter or model.settings.uses_shape,
+            "divided": bool(bootstrap) or select in ("cv", "stability") or model.robust == "ranks",
+            "checked": diagnose or scatter or model.settings.uses_shape or model.settings.robust_moments == "auto",
             "scheduler": scheduler,
             "targets": known,
         }

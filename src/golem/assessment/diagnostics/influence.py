@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from golem.assessment.diagnostics.checked_model import CheckedModel
 from golem.assessment.diagnostics.finding import Verdict, edge_texts, look_at, note, ok, warning
+from golem.data.outliers import outlying_rows as outlying_rows
 from golem.runtime.messages import shortened
 from golem.runtime.types import BoolMatrix, Matrix
 from golem.score.regression import regressions
@@ -17,9 +18,6 @@ from golem.score.sparsity import L0
 _LARGEST_SHARE, _MOST_ROWS = 0.01, 5
 _LARGEST_LOSS = 0.5
 _VANISHED = 1e-10
-# The tail of a residual is fitted between these quantiles, so that a few outliers do not change it.
-_BEGIN, _END = 0.8, 0.95
-_LEVEL = 0.01
 _FEWEST_ROWS = 100
 # A change of a standardized weight that matters.
 _CHANGE = 0.1
@@ -161,36 +159,6 @@ def _gains(scatter: Matrix, n: int) -> NDArray[np.float64]:
     # Of a perfect fit, only rounding remains.
     rss = max(float(scatter[-1, -1] - coefficients @ scatter[:-1, -1]), np.finfo(float).eps * float(scatter[-1, -1]))
     return np.asarray(n * np.log1p(coefficients**2 / (np.diagonal(inverse) * rss)))
-
-
-def outlying_rows(residuals: Matrix) -> NDArray[np.intp]:
-    """Return the numbers of the rows with a residual far beyond what an exponential tail would produce.
-
-    The tail beyond the 80% quantile of each side of each column is fitted by the 95% quantile. A residual is an outlier
-    if fewer than 0.01 residuals of the whole table would be expected so far out. The tails of normal, uniform, Laplace,
-    exponential and Gumbel noise are not heavier than exponential, so that these produce few outliers.
-
-    Parameters
-    ----------
-    residuals : ndarray of shape (n, d)
-        Residuals of all nodes on their parents.
-
-    Examples
-    --------
-    >>> noise = np.random.default_rng(0).exponential(size=(500, 3))
-    >>> noise[[7, 90], 1] = 40
-    >>> outlying_rows(noise)
-    array([ 7, 90])
-    """
-    n, d = residuals.shape
-    found = np.zeros(n, dtype=bool)
-    for side in (residuals, -residuals):
-        begin, end = np.quantile(side, [_BEGIN, _END], axis=0)
-        scale = (end - begin) / np.log((1 - _BEGIN) / (1 - _END))
-        # A column with few distinct values may have no tail to fit.
-        beyond = (side - begin) / np.where(scale > 0, scale, np.inf)
-        found |= (beyond > np.log(2 * n * d * (1 - _BEGIN) / _LEVEL)).any(axis=1)
-    return np.nonzero(found)[0]
 
 
 def find_outliers(checked: CheckedModel) -> Verdict | None:

@@ -373,7 +373,8 @@ class GolemCV(NotebookDisplay, TableEstimator):
         """Return the table; record its columns."""
         self.require_method_for(environments is not None or targets is not None)
         with warnings.catch_warnings(action="ignore", category=DataWarning):  # the last fit repeats them
-            table = read_table(X, environments=environments, targets=targets, missing=self.missing)
+            how: dict[str, Any] = {"missing": self.missing, "robust": self._template().settings.robust_moments}
+            table = read_table(X, environments=environments, targets=targets, **how)
         self.require_method_for(bool(table.environments))
         self.record_columns(table)
         return table
