@@ -11,6 +11,7 @@ from golem.assessment.diagnostics.checked_model import CheckedModel
 from golem.assessment.diagnostics.finding import Verdict, edge_texts, look_at, note, ok, warning
 from golem.data.outliers import outlying_rows as outlying_rows
 from golem.runtime.messages import shortened
+from golem.runtime.problems import Set, Text
 from golem.runtime.types import BoolMatrix, Matrix
 from golem.score.regression import regressions
 from golem.score.sparsity import L0
@@ -121,9 +122,10 @@ def carried_edges(graph: BoolMatrix, X: Matrix, edge_penalty: L0 | None = None) 
 
 def find_influence(checked: CheckedModel) -> Verdict | None:
     """Find the edges that depend on a few rows, and name the rows by their numbers in the table."""
-    if checked.rows is None or not checked.is_linear:
+    learned = checked.learned_rows
+    if learned is None or not checked.is_linear:
         return None
-    found = carried_edges(checked.graph, checked.rows, checked.model.edge_penalty_)
+    found = carried_edges(checked.graph, learned, checked.model.edge_penalty_)
     if not found:
         return ok("No edge depends on a few rows.")
     worst = min(found, key=lambda edge: edge.gain_without / edge.gain)
@@ -176,6 +178,8 @@ def find_outliers(checked: CheckedModel) -> Verdict | None:
     sentence, it = f"{len(found)} of {len(rows)} rows are outliers ({listed})", "them"
     if len(found) == 1:
         sentence, it = f"Row {listed} is an outlier", "it"
+    if checked.table.is_ranked:
+        return note(f"{sentence}. golem learned from ranks, on which outliers have little effect.", look_at(graph))
     before, after = (_standardized_weights(graph, part) for part in (rows, np.delete(rows, found, axis=0)))
     change = np.abs(after - before)
     i, j = np.unravel_index(int(change.argmax()), change.shape)
@@ -184,7 +188,8 @@ def find_outliers(checked: CheckedModel) -> Verdict | None:
         (edge,) = edge_texts([(int(i), int(j))], checked.names)
         weights = f"{after[i, j]:.2f} instead of {before[i, j]:.2f}"
         sentence += f". Without {it}, the standardized weight of {edge} would be {weights}"
-    remedy = f"Check {it} {_FIRST_ROW}, and compare with a fit without {it}."
+    ranks = "" if checked.model.noise == "ev" else Text(" or with ", Set("robust", "ranks"))
+    remedy = Text(f"Check {it} {_FIRST_ROW}, and compare with a fit without {it}", ranks, ".")
     return Verdict("warning" if matters else "note", f"{sentence}.", remedy)
 
 
