@@ -324,7 +324,7 @@ def test_a_saved_row_index_is_left_out_with_a_warning(simulated):
 )
 def test_a_bad_file_in_a_folder_is_named_and_nothing_is_written(folder, name, content, message):
     (folder / name).write_bytes(content)
-    result = golem("fit", folder, "-o", folder.parent / "out", expect=1)
+    result = golem("fit", folder, "-o", folder.parent / "out", "--strict", expect=1)
     assert message in result.output
     *summary, _ = result.output.strip().splitlines()
     assert not summary or summary[0].startswith("Table: ")

@@ -42,8 +42,8 @@ def test_fit_and_compare_name_the_same_line(tmp_path, rows, kind):
     lines = [f"{'ab'[k % 2] if kind == 'categories' else k * k % 7},{row[0]}" for k, row in enumerate(rows)]
     first = next(k for k, line in enumerate(lines) if line.endswith("nan"))
     (tmp_path / "data.csv").write_text("\n".join(["kind,size", *lines]) + "\n")
-    for command in ("fit", "compare"):
-        said = golem(command, tmp_path / "data.csv", "-o", tmp_path / "out", expect=1).output
+    for command in (["fit", "--strict"], ["compare"]):
+        said = golem(*command, tmp_path / "data.csv", "-o", tmp_path / "out", expect=1).output
         assert f"The first is in line {first + 2}." in said
 
 
@@ -91,7 +91,7 @@ def test_fit_says_what_it_did(missing, files, rows, tmp_path):
 
 
 def test_without_a_choice_the_columns_and_the_choices_are_named(files, tmp_path):
-    result = golem("fit", files[1], "-o", tmp_path / "out", expect=1)
+    result = golem("fit", files[1], "-o", tmp_path / "out", "--strict", expect=1)
     assert "Missing values (NaN) in 5 of 5 columns: 'a' (" in result.output
     assert "Drop those rows (--missing drop), use Gaussian EM (--missing em)" in result.output
     golem("fit", files[1], "--missing", "mean", expect=2)

@@ -88,9 +88,9 @@ def compare(
     from golem.comparison.result import COMPARISON_FILES, report_comparison
     from golem.comparison.run import compare_file, default_methods, packages_not_installed
     from golem.data.files.standard_input import spooled
-    from golem.data.knowledge import with_edges
     from golem.data.source import open_table
     from golem.data.targets import read_targets
+    from golem.data.typed_edges import with_edges
     from golem.workflow.steps import naming, require_kept, title_of
 
     chosen = [name for name in options.all_names(methods) if name]

@@ -22,7 +22,7 @@ _WITH_FROM = (
 )  # fmt: skip
 
 
-@reads_table()
+@reads_table("missing")
 def fit(
     context: typer.Context,
     data: Annotated[
@@ -160,6 +160,11 @@ def fit(
     forbid: options.Forbid = [],  # noqa: B006
     require: options.Require = [],  # noqa: B006
     knowledge: options.KnowledgeFile = None,
+    tiers: options.Tiers = None,
+    exogenous: options.Exogenous = [],  # noqa: B006
+    outcome: options.Outcome = [],  # noqa: B006
+    missing: options.AutoMissing = "auto",
+    strict: options.Strict = False,
     table: TableOptions = TableOptions(),  # noqa: B008
     environment: options.EnvironmentColumn = None,
     environments: options.EnvironmentFiles = False,
@@ -236,8 +241,8 @@ def fit(
                 effort=effort,
                 max_iter=max_iter,
                 time_limit=time_limit,
-                knowledge=options.read_knowledge_file(knowledge),
-                missing=table.missing,
+                knowledge=options.all_knowledge(knowledge, tiers, exogenous, outcome),
+                missing="error" if missing == "auto" else missing,
                 robust=robust,
                 shape=shape,
                 intervention=intervention,
@@ -254,6 +259,8 @@ def fit(
                 **vars(reading),
                 targets=targets,
                 drop_dependent=table.drop_dependent,
+                missing="auto" if missing == "auto" and not strict else None,
+                strict=strict,
                 forbid=forbid,
                 require=require,
                 select=select,

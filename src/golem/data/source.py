@@ -7,30 +7,38 @@ import functools
 import math
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from golem.data.coded_tables import counts_in_moments
+from golem.data.coded_tables import CodedTable, counts_in_moments
 from golem.data.files.batches import naming
 from golem.data.files.covariance_files import CovarianceFile, is_tetrad_covariance
 from golem.data.files.level_scan import reading_categories
 from golem.data.files.standard_input import source_name
 from golem.data.files.streaming import KeptRows
-from golem.data.files.table_files import TableFiles, find_files, listed
+from golem.data.files.table_files import TableFiles, find_files
 from golem.data.levels import warn_of_similar_levels
 from golem.data.missing import MissingChoice
 from golem.data.moments import Moments
 from golem.data.outliers import MOST_NUMBERS
 from golem.data.readers import COPIES_OF_EM, FileRows, moments_by_em, read_rows, shards_by_label
+from golem.data.reading import Reading
 from golem.data.refused_tables import describing_refusal
 from golem.data.resampling import merged
 from golem.data.table import Part, Table
 from golem.data.table_reading import Targets
 from golem.data.table_summary import TableSummary
-from golem.data.targets import EXAMPLE
-from golem.data.unusable import Unusable, dependent_in_table, unusable_error, unusable_variables, without_levels
+from golem.data.treatment import working_treatment
+from golem.data.unusable import (
+    Unusable,
+    dependent_in_table,
+    identifying,
+    unusable_error,
+    unusable_in_table,
+    unusable_variables,
+    without_levels,
+)
 from golem.runtime.machine import free_memory
 from golem.runtime.messages import quoted
 from golem.runtime.problems import ProblemError, Remedy, Set, Text
@@ -45,76 +53,6 @@ SHARDS = 100
 _BYTES_PER_CODE = 24
 
 
-@dataclass(frozen=True)
-class Reading:
-    """How files are read; see `golem.readers.moments_from_file` and `golem.readers.read_covariance`.
-
-    Where a list is expected, a single name or marker will do.
-
-    Examples
-    --------
-    >>> reading = Reading(drop="id", na=-999)
-    >>> reading.drop, reading.na
-    (['id'], ['-999'])
-    """
-
-    columns: Sequence[str] | None = None
-    drop: Sequence[str] = ()
-    header: bool | None = None
-    na: Sequence[Any] = ()
-    categorical: Sequence[str] = ()
-    numeric: Sequence[str] = ()
-    covariance: bool = False
-    rows: int | None = None
-    environment: str | None = None
-    environments: bool = False
-
-    def __post_init__(self) -> None:
-        for name in ("columns", "drop", "na", "categorical", "numeric"):
-            given = getattr(self, name)
-            items = None if given is None else listed(given)
-            object.__setattr__(self, name, list(map(str, items)) if name == "na" and items is not None else items)
-
-    def open(self, paths: Sequence[str]) -> TableFiles:
-        """Open the files of a table."""
-        return TableFiles.open(
-            paths,
-            columns=self.columns,
-            drop=self.drop,
-            header=self.header,
-            na=self.na,
-            categorical=self.categorical,
-            numeric=self.numeric,
-            hidden=self.environment,
-        )
-
-    def without(self, unusable: Sequence[Unusable], progress: ProgressDisplay) -> Reading:
-        """Leave out columns that cannot be used, with a note."""
-        names = [column.name for column in unusable]
-        are = "which is" if len(names) == 1 else "which are"
-        progress.note(f"Dropped {quoted(names)}, {are} constant or determined by other columns.")
-        return replace(self, drop=[*self.drop, *names])
-
-    def has_environments(self, targets: Targets | None) -> bool:
-        """Return whether the rows come from environments; raise a ValueError if the options contradict each other."""
-        if self.environment is not None and self.environments:
-            raise ProblemError.of(
-                "{environment=...} names the column with the experiments; {environments=True} says that each file "
-                "is one. Use one of them."
-            )
-        given = self.environment is not None or self.environments
-        if given and targets is None:
-            raise ProblemError("Environments need ", Set("targets"), f", for example a JSON file with {EXAMPLE}.")
-        if targets is not None and not given:
-            raise ProblemError.of(
-                "{targets=...} needs environments: add {environment=...} for a column that names them, or "
-                "{environments=True} if each file is one."
-            )
-        if given and (self.covariance or self.rows is not None):
-            raise ProblemError.of("A covariance matrix has no environments. Remove {covariance=True} and {rows=...}.")
-        return given
-
-
 def open_source(
     paths: Sequence[str],
     reading: Reading,
@@ -123,10 +61,12 @@ def open_source(
     checked: bool = False,
     whole: bool = False,
     scheduler: str | None = None,
+    strict: bool = True,
     targets: Targets | None = None,
 ) -> Source:
     """Open the files of a table, of environments with these targets, or a covariance matrix; see `TableSource`."""
     how: dict[str, Any] = {"divided": divided, "checked": checked, "whole": whole, "scheduler": scheduler}
+    how["strict"] = strict
     if reading.has_environments(targets):
         return TableSource(reading.open(paths).labelled(reading.environment, targets), targets, **how)
     if reading.covariance:
@@ -216,6 +156,13 @@ class CovarianceSource:
         """Return the columns to drop so that a graph can be learned."""
         return self.read(missing, progress).unusable()
 
+    def identifiers(self) -> list[Unusable]:
+        """Return the columns that identify rows: there are no rows."""
+        return []
+
+    def treatment(self, progress: ProgressDisplay) -> None:
+        """Return no treatment of missing values: there are none."""
+
     def describing_refusal(self, missing: MissingChoice, progress: ProgressDisplay) -> AbstractContextManager[None]:
         """Leave errors as they are."""
         return contextlib.nullcontext()
@@ -238,6 +185,8 @@ class TableSource:
         Whether the rows of the table must be all rows; otherwise a large table of numbers has a sample of them.
     scheduler : str, optional
         Address of a Dask scheduler whose workers read the files.
+    strict : bool
+        Whether an error refuses the table, so that it is described as a whole.
     """
 
     def __init__(
@@ -249,8 +198,10 @@ class TableSource:
         checked: bool = False,
         whole: bool = False,
         scheduler: str | None = None,
+        strict: bool = True,
     ) -> None:
         self.files, self._targets, self._whole, self._scheduler = files, targets, whole, scheduler
+        self._strict = strict
         self.names, self.all_names, self.made_up_names = files.names, files.files[0].names, files.made_up_names
         self.paths = [file.path for file in files.files]
         self._read: tuple[MissingChoice, Table] | None = None
@@ -279,7 +230,8 @@ class TableSource:
         """
         table = self._table_of(missing, progress)
         if without_levels(table.coding):
-            self.summary.show(progress)
+            if self._strict:
+                self.summary.show(progress)
             with naming(self.paths[0]):
                 raise unusable_error(unusable_variables(table.moments()))
         # The checks of the graph name rare levels.
@@ -317,7 +269,7 @@ class TableSource:
 
     def describing_refusal(self, missing: MissingChoice, progress: ProgressDisplay) -> AbstractContextManager[None]:
         """Name everything that is wrong with the table if it is refused; see `golem.data.refused_tables`."""
-        if self.files.labels:
+        if self.files.labels or not self._strict:
             return contextlib.nullcontext()
         return describing_refusal(self.files, progress, missing)
 
@@ -327,6 +279,28 @@ class TableSource:
             rows = self._rows_for_em(progress)
             return dependent_in_table(rows.values[:, : len(self.names)], self.files.coding)
         return self._table_of(missing, progress).unusable()
+
+    def identifiers(self) -> list[Unusable]:
+        """Return the columns of numbers that identify rows, as far as rows were kept; chosen types stay."""
+        rows = self._kept_rows
+        if rows is None:
+            return []
+        return identifying(rows[:, : len(self.names)], self.files.coding, self.files.chosen)
+
+    def treatment(self, progress: ProgressDisplay) -> tuple[MissingChoice, list[Unusable]] | None:
+        """Return the treatment of missing values that suits the table, and the columns to leave out for it, if any."""
+        if not self._by_rows:
+            return "drop", []  # EM needs all rows in memory
+        rows = self._rows_for_em(progress).values[:, : len(self.names)]
+        table = CodedTable(self.files.coding, rows)
+        if (found := working_treatment(table, "auto")) is None:
+            return None
+        dropped = {column.name: column for column in unusable_in_table(rows, table.coding)}
+        names = [name for name, column in zip(self.names, rows.T, strict=True) if np.isnan(column).any()]
+        dropped |= {name: Unusable("missing", (name,)) for name in names if name in found.drop and name not in dropped}
+        rest = table.selected([name for name in self.names if name not in dropped])
+        dropped |= {column.name: column for column in unusable_in_table(rest.rows, rest.coding)}
+        return found.missing, [dropped[name] for name in found.drop]
 
     def _keep(self, files: TableFiles) -> KeptRows:
         """Return where to keep rows: discrete scores need all of them, as far as they fit, in half the precision."""

@@ -71,6 +71,11 @@ class Part:
         """Return the rows, which are read now if they are not in memory; None if only moments are known."""
         return self.rows() if callable(self.rows) else self.rows
 
+    def copied_rows(self) -> Matrix | None:
+        """Return a copy of the rows, in memory."""
+        rows = self.read_rows()
+        return None if rows is None else np.array(to_numpy(rows), dtype=float)
+
     def reordered(self, names: Sequence[str]) -> Part:
         """Return the same part with the variables in another order; raise a ValueError for other names."""
         moments, own = self.moments.reordered(names), self.moments.variables
@@ -134,6 +139,16 @@ class Part:
     def all_rows(self) -> Matrix | None:
         """Return the coded rows that the moments are of; None if not all of them are at hand."""
         return None if self.shards else all_rows(self.moments, self.read_rows())
+
+    @property
+    def is_in_memory(self) -> bool:
+        """Whether the rows are in memory, all of them."""
+        return self.rows is not None and not callable(self.rows) and self.has_all_rows
+
+    @property
+    def has_all_rows(self) -> bool:
+        """Whether the rows that the moments are of are at hand."""
+        return self.all_rows() is not None
 
     def with_ranks(self) -> Part:
         """Return the same rows with the moments of their normal scores; a ValueError if not all rows are at hand."""

@@ -16,6 +16,7 @@ from golem.data.knowledge import Knowledge
 from golem.data.table import Table
 from golem.data.table_checks import check_table
 from golem.data.unusable import Unusable, unusable_error
+from golem.directions.by_structure import evidence_by_structure, with_structure
 from golem.directions.evidence import DirectionProblem, with_directions
 from golem.directions.learned_graph import LearnedGraph
 from golem.estimator.search_fit import name_order, search_graph
@@ -23,6 +24,8 @@ from golem.estimator.settings import PAPER_THRESHOLD, Settings, named
 from golem.gradient.gradient_solver import GradientSolver
 from golem.gradient.paper_recipe import PaperRecipe
 from golem.gradient.rounding import ChosenEdges, CycleRemoval, Rounded, choose_edges, round_to_dag, with_required
+from golem.graphs.edges import Edges
+from golem.runtime.progress import Counter
 from golem.runtime.types import Matrix, Vector
 from golem.score.acyclicity import ACYCLICITIES
 from golem.score.node_score import NodeScore
@@ -66,6 +69,18 @@ class Fit:
     def table(self) -> Table:
         """The data."""
         return self.score.table
+
+    def checked(self, table: Table, random_state: int = 0, callback: Counter | None = None) -> Fit:
+        """Return the fit with the directions of its class that have evidence, given its table with rows."""
+        order = name_order(table.names)
+        score = self.score.with_table(table).reordered(order.names)
+        causes, children = order.place[self.graph.causes], order.place[self.graph.children]
+        known = Knowledge(order.sort(self.knowledge.forbidden), order.sort(self.knowledge.required))
+        asked = self.graph.directed_by("unchecked")
+        found = evidence_by_structure(
+            score, Edges(causes, children, score.d), asked, known, random_state=random_state, callback=callback
+        )
+        return dataclasses.replace(self, graph=with_structure(self.graph, found))
 
     @functools.cached_property
     def strengths(self) -> Vector:

@@ -39,6 +39,7 @@ _CHOICES = {
     "dtype": ("float64", "float32"),
     "robust": ROBUST,
     "shape": ("auto", "off"),
+    "evidence": ("auto", "full", "fast"),
 }
 PAPER_THRESHOLD = 0.3
 # Parameters of solvers that follow gradients.
@@ -66,6 +67,7 @@ class Settings:
     missing: Any
     robust: Any
     shape: Any
+    evidence: Any
     intervention: Any
     intercepts: Any
     score_function: Any

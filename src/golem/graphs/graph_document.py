@@ -75,6 +75,13 @@ class TableRecord(msgspec.Struct, kw_only=True):
     sampled: int | None = None
 
 
+class LeftOutRecord(msgspec.Struct, kw_only=True):
+    """A column that was left out of the table, because no graph can be learned with it."""
+
+    name: str
+    reason: str = ""
+
+
 class NoiseRecord(msgspec.Struct, kw_only=True):
     """The noise model and, if golem chose it, the reason."""
 
@@ -199,6 +206,7 @@ class GraphDocument(msgspec.Struct, kw_only=True):
     versions: dict[str, str] | None = None
     data: SourceRecord | None = None
     table: TableRecord | None = None
+    left_out: list[LeftOutRecord] | None = None
     bootstrap: BootstrapRecord | None = None
     diagnostics: list[FindingRecord] | None = None
     next_experiment: list[CandidateRecord] | None = None

@@ -16,7 +16,8 @@ import pytest
 from golem import Golem, metrics
 from golem.comparison.other_packages import Estimate
 from golem.comparison.result import Comparison, Row, report_comparison
-from golem.data.knowledge import Knowledge, with_edges
+from golem.data.knowledge import Knowledge
+from golem.data.typed_edges import with_edges
 from golem.graphs.graph_document import document_of as checked
 from golem.graphs.named_graph import NamedGraph
 from golem.output.report import report_document
