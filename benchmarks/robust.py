@@ -51,7 +51,7 @@ def simulated(d: int, n: int, graph: str, noise: str, *, wild: bool = False, **o
         rows = with_wild_cells(drawn.data, np.random.default_rng([seed, 1])) if wild else drawn.data
         return Simulation(drawn.sem, rows)
 
-    return Kind(draw, d == 30)
+    return Kind(draw, wild and graph == "ER1" and d == 30)
 
 
 def with_wild_cells(rows: np.ndarray, rng: np.random.Generator) -> np.ndarray:
