@@ -42,7 +42,7 @@ def test_shape_finds_what_the_class_leaves_open(table, model):
     assert not model.undecided_.any()
     np.testing.assert_allclose(model.weights_, model.raw_weights_)
     frame = pd.DataFrame(model.edges_)
-    assert list(frame.columns)[:6] == ["source", "target", "weight", "direction_from", "strength", "error_rate"]
+    assert list(frame.columns)[:6] == ["source", "target", "weight", "directed", "direction_from", "strength"]
     assert (frame.strength > 10).all()
     assert (frame.error_rate <= 0.01).all()
     off = Golem("nv", shape="off").fit(table)

@@ -28,6 +28,7 @@ from golem.graphs.edges import Edges
 from golem.runtime.progress import Counter
 from golem.runtime.types import Matrix, Vector
 from golem.score.acyclicity import ACYCLICITIES
+from golem.score.likelihood import GaussianNV
 from golem.score.node_score import NodeScore
 from golem.score.regression import Regressions, weighted_edges
 from golem.score.solution import Solution
@@ -81,6 +82,18 @@ class Fit:
             score, Edges(causes, children, score.d), asked, known, random_state=random_state, callback=callback
         )
         return dataclasses.replace(self, graph=with_structure(self.graph, found))
+
+    @functools.cached_property
+    def robustness(self) -> Vector:
+        """The robustness value of each edge (Cinelli and Hazlett 2020).
+
+        An unmeasured common cause removes an edge if it explains this share of what the other parents leave of the
+        variance of both ends. With R^2 the squared partial correlation and f^2 = R^2 / (1 - R^2), it is
+        (sqrt(f^4 + 4 f^2) - f^2) / 2.
+        """
+        free = dataclasses.replace(self.score, likelihood=GaussianNV()).deviance()
+        f2 = np.expm1(np.maximum(free.losses(self.graph), 0.0) / self.table.n)
+        return np.asarray((np.sqrt(f2**2 + 4 * f2) - f2) / 2)
 
     @functools.cached_property
     def strengths(self) -> Vector:
