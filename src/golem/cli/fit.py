@@ -82,6 +82,13 @@ def fit(
             "edge (needs --solver lbfgs or adam).  [default: 0.3; lr with --select]",
         ),
     ] = None,
+    robust: Annotated[
+        Literal["auto", "ranks", "off"],
+        options.model(
+            help="Learn from correlations of ranks, which withstand outliers: if the table has outliers (auto), always "
+            "(ranks), or never (off). Needs all rows in memory and --noise nv or auto."
+        ),
+    ] = "auto",
     shape: Annotated[
         Literal["auto", "off"],
         options.model(
@@ -247,6 +254,7 @@ def fit(
                 time_limit=time_limit,
                 knowledge=options.all_knowledge(knowledge, tiers, exogenous, outcome),
                 missing="error" if missing == "auto" else missing,
+                robust=robust,
                 shape=shape,
                 evidence=evidence,
                 intervention=intervention,

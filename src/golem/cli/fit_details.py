@@ -55,7 +55,8 @@ def print_details(model: Golem, supplement: Supplement, document: GraphDocument)
             )
     if found:
         _print_r2(document.names, document.r2 or [], "" if document.variables is None else "numeric ")
-        for reason in (model.graph_.shape_note, None if model.noise_choice_ is None else model.noise_choice_.reason):
+        notes = model.table_.robust_note, model.graph_.shape_note
+        for reason in (*notes, None if model.noise_choice_ is None else model.noise_choice_.reason):
             if reason:
                 out.print(reason)
     if document.cut_edges:

@@ -21,6 +21,7 @@ from golem.data.files.table_files import TableFiles, find_files
 from golem.data.levels import warn_of_similar_levels
 from golem.data.missing import MissingChoice
 from golem.data.moments import Moments
+from golem.data.outliers import MOST_NUMBERS
 from golem.data.readers import COPIES_OF_EM, FileRows, moments_by_em, read_rows, shards_by_label
 from golem.data.reading import Reading
 from golem.data.refused_tables import describing_refusal
@@ -50,8 +51,6 @@ ROWS_UP_TO = 2**28
 SHARDS = 100
 # Half of these are a half of the rows. Each has a covariance, which takes too much memory for many columns.
 HALVED_SHARDS, _MOST_HALVED = 16, 1000
-# Tables with more numbers are not kept in memory for the checks that need rows, which then use a sample.
-MOST_NUMBERS = 5_000_000
 # Memory for one code of a category in all copies of the rows.
 _BYTES_PER_CODE = 24
 

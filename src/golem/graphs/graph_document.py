@@ -187,6 +187,7 @@ class GraphDocument(msgspec.Struct, kw_only=True):
     by_shape: int | None = None
     by_intervention: int | None = None
     shape_note: str | None = None
+    robust_note: str | None = None
     noise: NoiseRecord | None = None
     environments: list[EnvironmentRecord] | None = None
     missing: dict[str, Any] | None = None

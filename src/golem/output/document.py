@@ -176,6 +176,7 @@ def describe(model: Golem, supplement: Supplement | None = None) -> GraphDocumen
         by_shape=sources["shape"],
         by_intervention=sources["interventions"],
         shape_note=graph.shape_note or None,
+        robust_note=table.robust_note or None,
         noise=_noise(fit),
         environments=_environments(table) or None,
         missing=_missing(table.missing, diagnosis),

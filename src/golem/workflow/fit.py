@@ -214,9 +214,9 @@ def fit_file(
     _require_useful_checkpoint(model, search, checkpoint)
     with spooled(paths) as here:
         how: dict[str, Any] = {
-            "divided": bool(bootstrap) or select in ("cv", "stability"),
+            "divided": bool(bootstrap) or select in ("cv", "stability") or model.robust == "ranks",
             "halved": model.evidence != "fast",
-            "checked": diagnose or scatter or model.settings.uses_shape,
+            "checked": diagnose or scatter or model.settings.uses_shape or model.settings.robust_moments == "auto",
             "scheduler": scheduler,
             "targets": known,
         }

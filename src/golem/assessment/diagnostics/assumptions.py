@@ -317,7 +317,7 @@ def find_normality(checked: CheckedModel) -> Verdict | None:
     tailed = [names[j] for j in bad if _is_log_normal(rows[:, j])]
     long = "a long right tail" if len(tailed) == 1 else "long right tails"
     logs = [f"Take logarithms of {quoted(tailed, 3)}, which removes {long}."] if tailed else []
-    if extreme := _extreme_values(names, rows):
+    if not checked.table.is_ranked and (extreme := _extreme_values(names, rows)):
         return warning(
             extreme,
             " ".join([*logs, "Check whether these values are codes for missing values, errors or a long tail."]),
