@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from golem.data.moments import Moments
     from golem.estimator import Golem
     from golem.model.linear_sem import LinearSEM
-    from golem.output import export_graph
+    from golem.output import export_graph, load, to_networkx
     from golem.workflow import fit_file
 
 __all__ = [
@@ -43,6 +43,7 @@ __all__ = [
     "diagnostics",
     "export_graph",
     "fit_file",
+    "load",
     "metrics",
     "next_experiment",
     "output",
@@ -51,6 +52,7 @@ __all__ = [
     "score",
     "simulate",
     "solvers",
+    "to_networkx",
 ]
 
 _HOMES = {
@@ -66,7 +68,9 @@ _HOMES = {
     "diagnose": "golem.assessment.diagnostics",
     "export_graph": "golem.output",
     "fit_file": "golem.workflow",
+    "load": "golem.output",
     "next_experiment": "golem.assessment.next_experiment",
+    "to_networkx": "golem.output",
 }
 
 

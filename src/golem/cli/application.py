@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from golem.cli import compare, demo, export, fit, report, score, simulate
+from golem.cli import compare, demo, effects, export, fit, report, score, simulate
 from golem.cli.running import fail, guarded
 from golem.cli.terminal import out
 from golem.runtime.version import __version__
@@ -97,6 +97,7 @@ for command in (
     simulate.simulate,
     score.score,
     compare.compare,
+    effects.effects,
     report.report,
     export.export,
     _experiment(),

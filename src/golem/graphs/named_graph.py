@@ -192,6 +192,13 @@ class NamedGraph:
         """Whether the graph was learned from a table with categories, as far as is known."""
         return self.variables is not None or STRENGTH in self.edge_columns
 
+    @property
+    def is_link(self) -> NDArray[np.bool_]:
+        """Whether each edge has no direction; edges of graphs that do not say so have one."""
+        if "directed" in self.edge_columns:
+            return np.asarray(self.edge_columns["directed"] == 0)
+        return np.asarray(self.edge_columns.get("undecided", np.zeros(len(self.edges))) != 0)
+
     def edge_list(self) -> list[tuple[str, str, dict[str, Any]]]:
         """Return the edges with their attributes, sorted by source, then target, in the order of the names."""
         found = []
