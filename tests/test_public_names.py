@@ -14,8 +14,8 @@ import golem
 PUBLIC = {
     "golem": (
         "DataWarning Golem GolemCV Knowledge LinearSEM Moments __version__ baselines bootstrap check compare datasets "
-        "diagnose diagnostics export_graph fit_file load metrics next_experiment output plots readers score simulate "
-        "solvers to_networkx"
+        "diagnose diagnostics difference export_graph fit_file load metrics next_experiment output plots readers score "
+        "simulate solvers to_networkx"
     ),
     # Short paths.
     "golem.datasets": "Dataset load_sachs",
@@ -39,7 +39,7 @@ PUBLIC = {
     # Packages whose names users import.
     "golem.assessment.selection": "GolemCV Selection",
     "golem.baselines": "FGS PC DirectLiNGAM Notears SortRegress",
-    "golem.comparison": "Comparison compare compare_file",
+    "golem.comparison": "Comparison compare compare_file difference",
     "golem.estimator": "Golem fit_stacked",
     "golem_experiments": "EXPERIMENTS Experiment Grid Options Summary Task Verdict load run",
     "golem.output": (

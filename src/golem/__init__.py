@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from golem.assessment.diagnostics import diagnose
     from golem.assessment.next_experiment import next_experiment
     from golem.assessment.selection import GolemCV
-    from golem.comparison import compare
+    from golem.comparison import compare, difference
     from golem.data.checks import DataWarning
     from golem.data.knowledge import Knowledge
     from golem.data.moments import Moments
@@ -41,6 +41,7 @@ __all__ = [
     "datasets",
     "diagnose",
     "diagnostics",
+    "difference",
     "export_graph",
     "fit_file",
     "load",
@@ -66,6 +67,7 @@ _HOMES = {
     "check": "golem.assessment.consistency",
     "compare": "golem.comparison",
     "diagnose": "golem.assessment.diagnostics",
+    "difference": "golem.comparison",
     "export_graph": "golem.output",
     "fit_file": "golem.workflow",
     "load": "golem.output",

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from golem.cli import compare, demo, effects, export, fit, report, score, simulate
+from golem.cli import compare, demo, diff, effects, export, fit, report, score, simulate
 from golem.cli.running import fail, guarded
 from golem.cli.terminal import out
 from golem.runtime.version import __version__
@@ -98,6 +98,7 @@ for command in (
     score.score,
     compare.compare,
     effects.effects,
+    diff.diff,
     report.report,
     export.export,
     _experiment(),
