@@ -116,3 +116,32 @@ def test_a_table_without_any_use_is_refused_with_all_reasons(tmp_path):
     said, _ = fitted(frame, tmp_path, expect=1)
     assert "'b'" in said
     assert "constant" in said
+
+
+def test_logarithms_are_taken_while_the_file_is_read(table, tmp_path):
+    skewed = np.exp(table)
+    _, content = fitted(skewed.assign(T1=1.5, T2=2.5), tmp_path, "--log", "a,b,c,d", "--drop", "T*")
+    _, plain = fitted(table, tmp_path)
+    assert content["names"] == plain["names"]
+    assert [edge["weight"] for edge in content["edge_table"]] == pytest.approx(
+        [edge["weight"] for edge in plain["edge_table"]]
+    )
+    fitted(skewed, tmp_path, "--log", "*")
+    golem("fit", "--from", tmp_path / "out" / "graph.json", "-o", tmp_path / "again", "--no-diagnose")
+    assert json.loads((tmp_path / "again" / "graph.json").read_text())["moments_hash"] == content["moments_hash"]
+    said, _ = fitted(table, tmp_path, "--log", "a", expect=1)
+    assert "Column 'a' has the value" in said
+    assert "Leave the column out of --log." in said
+    said, _ = fitted(table, tmp_path, "--drop", "T*", expect=1)
+    assert "No column matches 'T*' (--drop" in said
+
+
+def test_the_remedy_for_curves_names_all_columns_with_long_tails(tmp_path):
+    rng = np.random.default_rng(0)
+    x, z = rng.normal(size=(2, 400))
+    frame = pd.DataFrame({"x": np.exp(x), "z": z, "y": np.exp(x + z + 0.3 * rng.normal(size=400))})
+    frame.to_csv(tmp_path / "data.csv", index=False)
+    golem("fit", tmp_path / "data.csv", "-o", tmp_path / "out")
+    findings = json.loads((tmp_path / "out" / "graph.json").read_text())["diagnostics"]
+    (remedy,) = [finding["remedy"] for finding in findings if finding["name"] == "linearity"]
+    assert "--log x,y" in remedy

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from golem.data.checks import DataWarning
-from golem.data.column_patterns import column_types
+from golem.data.column_patterns import column_types, expanded
 from golem.data.files.batches import naming
 from golem.data.files.csv_files import SAVED_INDEX, CsvFile
 from golem.data.files.markers import NO_MARKERS, Markers
@@ -66,6 +66,8 @@ class TableFiles:
         The number of the environment of each file, or BY_COLUMN if the last of its `positions` is a column of labels.
     targets_source : str
         What messages call the targets: the name of their file.
+    log : frozenset of str
+        The columns of which the logarithms are read.
 
     Examples
     --------
@@ -89,6 +91,7 @@ class TableFiles:
     labels: tuple[str, ...] = ()
     environments: tuple[int, ...] = ()
     targets_source: str = "targets"
+    log: frozenset[str] = frozenset()
 
     @property
     def made_up_names(self) -> bool:
@@ -172,6 +175,7 @@ class TableFiles:
         na: Sequence[str] = (),
         categorical: Sequence[str] = (),
         numeric: Sequence[str] = (),
+        log: Sequence[str] = (),
         hidden: str | None = None,
     ) -> TableFiles:
         """Open the files of a table; see `golem.readers.moments_from_file` for the parameters.
@@ -187,6 +191,7 @@ class TableFiles:
         for path in find_files(paths):
             with naming(path):
                 file = _open(path, header, na, files)
+                drop = expanded(drop, file.names, "drop") if not files else drop
                 unused = [*drop, *(name for name in (hidden,) if name is not None and name in file.names)]
                 # Duplicate and empty names are errors only among the columns to use.
                 used = [name for name in file.names if wanted is None or name in wanted]
@@ -197,10 +202,10 @@ class TableFiles:
                     names = _chosen(file, columns, unused)
                 positions.append(tuple(map({name: j for j, name in enumerate(file.names)}.__getitem__, names)))
                 files.append(file)
-        types = column_types(listed(categorical), listed(numeric), names)
-        return cls(
-            tuple(files), names, tuple(positions), Markers.of(na, files[0].names), *types, coding=Coding.numeric(names)
-        )
+        log = expanded(listed(log), names, "log")
+        types = column_types(listed(categorical), [*listed(numeric), *log], names)
+        markers, coding = Markers.of(na, files[0].names), Coding.numeric(names)
+        return cls(tuple(files), names, tuple(positions), markers, *types, coding=coding, log=frozenset(log))
 
 
 def label_of(path: str | Path) -> str:
