@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import sys
+import zipfile
 
 import numpy as np
 import pandas as pd
@@ -145,3 +147,39 @@ def test_the_remedy_for_curves_names_all_columns_with_long_tails(tmp_path):
     findings = json.loads((tmp_path / "out" / "graph.json").read_text())["diagnostics"]
     (remedy,) = [finding["remedy"] for finding in findings if finding["name"] == "linearity"]
     assert "--log x,y" in remedy
+
+
+@pytest.mark.parametrize("ending", ["feather", "dta"])
+def test_files_of_other_programs_are_read(table, tmp_path, ending):
+    frame = table.assign(kind=np.where(table["a"] > 0, "high", "low"))
+    path = tmp_path / f"data.{ending}"
+    frame.to_feather(path) if ending == "feather" else frame.to_stata(path, write_index=False)
+    frame.to_csv(tmp_path / "data.csv", index=False)
+    contents = []
+    for file in (path, tmp_path / "data.csv"):
+        golem("fit", file, "-o", tmp_path / "out", "--no-diagnose")
+        contents.append(json.loads((tmp_path / "out" / "graph.json").read_text()))
+    assert contents[0]["edge_table"] == contents[1]["edge_table"]
+    assert contents[0]["data"]["paths"] == [str(path)]
+
+
+def test_a_file_that_needs_another_package_is_named(tmp_path, monkeypatch):
+    with zipfile.ZipFile(tmp_path / "data.xlsx", "w") as workbook:
+        workbook.writestr("xl/workbook.xml", "")
+    (tmp_path / "data.sav").write_bytes(b"$FL2")
+    for ending, name, package in (("xlsx", "Excel", "openpyxl"), ("sav", "SPSS", "pyreadstat")):
+        monkeypatch.setitem(sys.modules, package, None)
+        said = " ".join(golem("fit", tmp_path / f"data.{ending}", "-o", tmp_path / "out", expect=1).output.split())
+        assert f"This is a file of {name}" in said
+        assert f"pip install pandas {package}" in said
+    (tmp_path / "data.feather").write_bytes(b"nothing")
+    assert "The file of Feather cannot be read" in golem("fit", tmp_path / "data.feather", expect=1).output
+
+
+def test_a_table_that_looks_transposed_is_asked_about(table, tmp_path):
+    wide = pd.DataFrame(table.to_numpy().T, columns=[f"sample {k}" for k in range(120)])
+    wide = pd.concat([wide] * 6).assign(gene=[f"gene {k}" for k in range(24)])
+    wide = wide[["gene", *wide.columns[:-1]]]
+    said, _ = fitted(wide, tmp_path, expect=1)
+    assert "The table looks transposed: it has 24 rows and 120 columns" in said
+    assert "--drop gene" in said

@@ -28,9 +28,9 @@ def fit(
     data: Annotated[
         list[str] | None,
         typer.Argument(
-            help="CSV (also gzipped), Parquet or .npy files, folders, or patterns such as 'part-*.parquet'; their rows "
-            "form one table. Or a covariance file. Use '-' for standard input.  [default: with --from, the files of "
-            "that run]",
+            help="CSV (also gzipped), Parquet, .npy, Excel, Stata, SPSS or Feather files, folders, or patterns such as "
+            "'part-*.parquet'; their rows form one table. Or a covariance file. Use '-' for standard input.  [default: "
+            "with --from, the files of that run]",
         ),
     ] = None,
     output: options.OutputFolder = Path("golem-output"),

@@ -136,8 +136,9 @@ def fit_file(
     Parameters
     ----------
     data : path or list of paths
-        CSV, Parquet or .npy files, folders or patterns; their rows form one table. "-" is standard input. Or the
-        covariance file of Tetrad.
+        CSV, Parquet or .npy files, folders or patterns; their rows form one table. "-" is standard input. Excel, Stata
+        and SPSS files are read by pandas, if it is installed, and Feather files by PyArrow. Or the covariance file of
+        Tetrad.
     output : path
         Folder for graph.json, edges.csv, graph.png and report.html; for at most 1000 columns also weights.csv; with
         `select` also path.csv and path.png.

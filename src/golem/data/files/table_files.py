@@ -18,6 +18,7 @@ from golem.data.files.csv_files import SAVED_INDEX, CsvFile
 from golem.data.files.markers import NO_MARKERS, Markers
 from golem.data.files.npy_files import MAGIC as NPY_MAGIC
 from golem.data.files.npy_files import NpyFile
+from golem.data.files.other_formats import OTHER_ENDINGS, as_parquet
 from golem.data.files.parquet_files import MAGIC, ParquetFile
 from golem.data.files.standard_input import source_name
 from golem.data.targets import require_unique, resolve_targets, source_of
@@ -30,7 +31,7 @@ from golem.runtime.types import Matrix
 # Results of `golem fit` and `golem compare`, possibly written into the folder of the data.
 _RESULT_MARKS = ("graph.json", "comparison.csv")
 _RESULT_TABLES = ("edges.csv", "weights.csv", "path.csv", "comparison.csv", "agreement.csv", "distances.csv")
-ENDINGS = (".csv", ".tsv", ".txt", ".csv.gz", ".tsv.gz", ".txt.gz", ".parquet", ".pq", ".npy")
+ENDINGS = (".csv", ".tsv", ".txt", ".csv.gz", ".tsv.gz", ".txt.gz", ".parquet", ".pq", ".npy", *OTHER_ENDINGS)
 # Names that pandas gives to a row index saved as a column.
 _SAVED_INDEX = re.compile(rf"{SAVED_INDEX}(\.\d+)*|__index_level_\d+__")
 
@@ -283,6 +284,7 @@ def _open(path: Path, header: bool | None, na: Sequence[str], before: Sequence[T
         raise ValueError("A pipe can be read only once. Save the table to a file.")
     if not path.stat().st_size:
         raise ValueError("The file is empty.")
+    path = as_parquet(path)
     with path.open("rb") as file:
         begin = file.read(len(NPY_MAGIC))
         if begin.startswith(MAGIC) or path.suffix.lower() in (".parquet", ".pq"):
