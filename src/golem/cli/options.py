@@ -29,8 +29,17 @@ knowledge = partial(typer.Option, rich_help_panel="Knowledge")
 experiments = partial(typer.Option, rich_help_panel="Experiments")
 data = partial(typer.Option, rich_help_panel="Data")
 
+# The options that the help of a command with many options shows first; --help-all shows all.
+EVERYDAY = (
+    "output", "verbose", "bootstrap", "require", "forbid", "knowledge", "tiers", "outcome", "exogenous", "missing",
+    "categorical", "columns", "drop", "log", "methods", "truth", "environment", "targets",
+)  # fmt: skip
+
 OutputFolder = Annotated[Path, output("--output", "-o", metavar="FOLDER", help="Folder for the results.")]
 Quiet = Annotated[bool, output("--quiet", "-q", help="Print only errors.")]
+Verbose = Annotated[
+    bool, output("--verbose", "-v", help="Also print columns, weights, scores, noise model, search and all findings.")
+]
 Json = Annotated[bool, output("--json", help="Print the summary as JSON.")]
 Forbid = Annotated[list[str], knowledge(metavar="EDGE", help="Forbidden edge, e.g. 'A->B'; may be repeated.")]
 Require = Annotated[list[str], knowledge(metavar="EDGE", help="Required edge, e.g. 'A->B'; may be repeated.")]

@@ -101,9 +101,12 @@ class EdgeRecord(NamedTuple):
     Parameters
     ----------
     source, target : str
-        The cause and the effect.
+        The cause and the effect; of a link, its two ends.
     weight : float
         The coefficient; NaN if an end of the edge is a category.
+    directed : bool
+        Whether the direction has evidence or was given. If not, the edge is a link, and the weight belongs to one of
+        the directions that are equally good.
     direction_from : str
         "knowledge": it was given. "follows": it follows from what was given, together with this graph. "structure": all
         members of the equivalence class have this direction, also with free noise variances. "variances", "shape":
@@ -124,6 +127,7 @@ class EdgeRecord(NamedTuple):
     source: str
     target: str
     weight: float
+    directed: bool
     direction_from: DirectionSource
     strength: float | None = None
     error_rate: float | None = None

@@ -13,6 +13,7 @@ from golem.data.table import Table
 from golem.data.variables import Variable
 from golem.directions.learned_graph import EdgeRecord, LearnedGraph, known
 from golem.estimator.fit import Fit
+from golem.graphs.named_graph import LINK_SOURCES
 from golem.model.linear_sem import LinearSEM
 from golem.runtime.types import BoolMatrix, BoolVector, Matrix
 from golem.score.score_settings import ScoreName
@@ -108,6 +109,7 @@ class GraphMatrices:
                 names[graph.causes[k]],
                 names[graph.children[k]],
                 float(graph.weights[k]),
+                sources[k] not in LINK_SOURCES,
                 sources[k],
                 *(
                     None if values is None or np.isnan(values[k]) else float(values[k])

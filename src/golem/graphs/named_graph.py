@@ -38,12 +38,12 @@ class EdgeRow:
     Parameters
     ----------
     source, target : str
-        The cause and the effect.
+        The cause and the effect; of a link, its two ends.
     weight, standardized_weight, standard_error : float or None
         The weight, the same in standard deviations of both ends, and its error by least squares with the graph as
         given. None if an end is a category; the error also if the weights are not least squares.
-    undecided, by_variance : bool
-        Whether `direction_from` is "none" or "unchecked", and whether it is "variances".
+    directed : bool
+        Whether the direction has evidence or was given: an arrow. Otherwise the edge is a link.
     drop_loss : float or None
         The loss of score without the edge, in units of the deviance (see `golem.diagnostics.edge_loss`).
     direction_from : str or None
@@ -61,8 +61,7 @@ class EdgeRow:
     weight: float | None
     standardized_weight: float | None
     standard_error: float | None
-    undecided: bool
-    by_variance: bool
+    directed: bool
     drop_loss: float | None
     direction_from: DirectionSource | None
     direction_strength: float | None
@@ -75,6 +74,11 @@ class EdgeRow:
     effect_low: float | None = None
     effect_high: float | None = None
 
+    @property
+    def text(self) -> str:
+        """The edge as text: `a --> b`, or `a --- b` for a link."""
+        return f"{self.source} {'-->' if self.directed else '---'} {self.target}"
+
 
 EDGE_COLUMNS = get_type_hints(EdgeRow)
 # Columns of edges that are true or false, or one of a few words; all others are numbers.
@@ -84,6 +88,8 @@ WORDS = {"direction_from": get_args(DirectionSource)}
 STRENGTH = "edge_strength"
 # Attributes that formats use themselves, which are not columns.
 _RESERVED = ("source", "target", "weight", "id", "label", "key", "name")
+# Columns of earlier versions; `directed` and `direction_from` say the same.
+_EARLIER = ("undecided", "by_variance")
 Attributes = Mapping[str, Any]
 
 
@@ -98,7 +104,7 @@ class NamedGraph:
     edges : Edges
         The edges, sorted by cause, then child. An edge in both directions is undirected.
     edge_columns : mapping of str to ndarray
-        Columns such as weight, standardized_weight or undecided: one value per edge. NaN, or an empty word, means that
+        Columns such as weight, standardized_weight or directed: one value per edge. NaN, or an empty word, means that
         an edge has no value. If the table had categories, only edges between numbers have a weight.
     noise_variances, intercepts : ndarray of shape (d,), optional
         The other parameters of a linear model.
@@ -195,9 +201,7 @@ class NamedGraph:
     @property
     def is_link(self) -> NDArray[np.bool_]:
         """Whether each edge has no direction; edges of graphs that do not say so have one."""
-        if "directed" in self.edge_columns:
-            return np.asarray(self.edge_columns["directed"] == 0)
-        return np.asarray(self.edge_columns.get("undecided", np.zeros(len(self.edges))) != 0)
+        return np.asarray(self.edge_columns.get("directed", np.ones(len(self.edges))) == 0)
 
     def edge_list(self) -> list[tuple[str, str, dict[str, Any]]]:
         """Return the edges with their attributes, sorted by source, then target, in the order of the names."""
@@ -231,13 +235,18 @@ class NamedGraph:
         weights = self.edge_columns["weight"] if self.weighted else np.ones(len(self.edges))
         return self._matrix(np.where(weights == 0, 1.0, weights), names)
 
+    @property
+    def links(self) -> list[tuple[str, str]]:
+        """The edges without a direction."""
+        ends = zip(self.edges.pairs(), self.is_link, strict=True)
+        return [(self.names[i], self.names[j]) for (i, j), is_link in ends if is_link]
+
     def partially_directed(self) -> NamedGraph:
-        """Return the graph with its undecided edges undirected, that is in both directions, without weights."""
-        graph = self.adjacency.copy()
-        if "undecided" in self.edge_columns:
-            undecided = self.edge_columns["undecided"] != 0
-            graph[self.edges.children[undecided], self.edges.causes[undecided]] = True
-        return NamedGraph.from_class(graph, self.names)
+        """Return the graph with its links in both directions and without weights, or the graph itself without links."""
+        if not (links := self.links):
+            return self
+        pairs = {(source, target) for source, target, _ in self.edge_list()} | {(b, a) for a, b in links}
+        return NamedGraph.from_lists(self.names, [(*pair, {}) for pair in pairs])
 
     def equivalence_class(self) -> NamedGraph:
         """Return the CPDAG of the graph, without weights."""
@@ -305,6 +314,7 @@ def weight_matrix(rows: Any, names: Sequence[Any], what: str = "the weights") ->
 
 def _columns(edges: Sequence[Attributes]) -> dict[str, NDArray[Any]]:
     """Return one vector per attribute that has numbers, flags or known words; empty text is not a word."""
+    edges = [current_columns(attributes) for attributes in edges]
     found = dict.fromkeys(["weight", *(name for attributes in edges for name in attributes if name not in _RESERVED)])
     columns: dict[str, NDArray[Any]] = {}
     for name in found:
@@ -315,10 +325,16 @@ def _columns(edges: Sequence[Attributes]) -> dict[str, NDArray[Any]]:
             continue
         values = np.array([_number(attributes.get(name)) for attributes in edges])
         if name in FLAGS:
-            columns[name] = np.nan_to_num(values) != 0
+            columns[name] = np.nan_to_num(values, nan=1.0) != 0
         elif np.isfinite(values).any() or not edges:
             columns[name] = values
     return columns
+
+
+def current_columns(attributes: Attributes) -> Attributes:
+    """Return the attributes of an edge with `directed` in the place of the columns of earlier versions."""
+    kept = {name: value for name, value in attributes.items() if name not in _EARLIER}
+    return {"directed": _number(attributes["undecided"]) != 1} | kept if "undecided" in attributes else kept
 
 
 def _node_column(nodes: Sequence[Attributes], name: str) -> Vector | None:

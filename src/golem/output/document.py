@@ -44,7 +44,7 @@ from golem.graphs.graph_document import (
     VariableRecord,
     sparse,
 )
-from golem.graphs.named_graph import EDGE_COLUMNS, STRENGTH
+from golem.graphs.named_graph import EDGE_COLUMNS, LINK_SOURCES, STRENGTH
 from golem.output.edge_list import FROM_BOOTSTRAP, confidence, fit_of, for_json, list_edges
 from golem.output.run_record import plain, settings, versions
 from golem.runtime.files import csv_text, write_text
@@ -171,7 +171,7 @@ def describe(model: Golem, supplement: Supplement | None = None) -> GraphDocumen
         n=table.n,
         d=graph.d,
         edges=len(graph),
-        undecided=sources["none"],
+        undecided=sum(sources[source] for source in LINK_SOURCES),
         by_variance=sources["variances"],
         by_shape=sources["shape"],
         by_intervention=sources["interventions"],

@@ -197,9 +197,11 @@ def find_search(checked: CheckedModel) -> Verdict:
     return Verdict(
         "warning" if len(pairs) > _FEW * total else "note",
         f"A second search, with the columns in reverse order, found a graph that differs in "
-        f"{counted(len(pairs), 'edge')} ({shortened(edge_texts(pairs, checked.names, '-'), 4)}). "
+        f"{counted(len(pairs), 'edge')} ({shortened(edge_texts(pairs, checked.names, '---'), 4)}). "
         f"The graph shown has {counted(total, 'edge')}. {_compared(again)}",
         _remedy(model),
+        f"A second search found a graph that differs in {counted(len(pairs), 'edge')}.",
+        checked.named(pairs),
     )
 
 

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree
 
-from golem.graphs.named_graph import FLAGS, Attributes, NamedGraph
+from golem.graphs.named_graph import Attributes, NamedGraph
 from golem.runtime.messages import quoted, shortened
 
 if TYPE_CHECKING:
@@ -62,9 +62,8 @@ def write_gml(graph: NamedGraph) -> str:
     """Return the text of a GML file; names become labels of nodes, and column names become valid GML keys."""
     import networkx as nx
 
-    # Flags are included, because a column with the same key would be read as a flag.
     names: dict[str, list[str]] = {}
-    for name in dict.fromkeys([*FLAGS, *graph.edge_columns]):
+    for name in graph.edge_columns:
         names.setdefault(_key(name), []).append(name)
     if same := next((together for together in names.values() if len(together) > 1), None):
         raise ValueError(
@@ -77,11 +76,7 @@ def write_gml(graph: NamedGraph) -> str:
 
 def write_dowhy(graph: NamedGraph) -> str:
     """Return the GML text that `dowhy.CausalModel(graph=...)` takes; refuse links, because DoWhy needs directions."""
-    open_edges = [
-        f"{graph.names[i]} - {graph.names[j]}"
-        for (i, j), is_link in zip(graph.edges.pairs(), graph.is_link, strict=True)
-        if is_link
-    ]
+    open_edges = [f"{one} --- {other}" for one, other in graph.links]
     if open_edges:
         raise ValueError(
             f"DoWhy needs a direction for every edge, but {len(open_edges)} have no evidence for theirs: "
