@@ -128,3 +128,23 @@ def test_wide_graphs_need_no_large_matrix():
     model = Golem(effort="fast").fit(data)
     name = model.table_.names[int(model.graph_.children[0])]
     assert all(effect.target == name for effect in model.effects_on(name))
+
+
+def test_printing_a_fitted_model_shows_the_graph_and_the_findings(fitted):
+    model, data = fitted
+    said = str(model)
+    assert said == model.summary()
+    assert "among 4 variables" in said
+    assert "Before you rely on it" in said
+    assert "-->" in said or "---" in said
+    assert max(map(len, said.splitlines())) <= 80
+    assert "Most checks of the assumptions were not possible" in said
+    assert "Most checks of the assumptions were not possible" not in model.summary(data)
+    assert str(Golem()) == repr(Golem()) == "Golem()"
+
+
+def test_total_effects_have_names(sem):
+    assert sem.total_effects["a", "y"] == sem.total_effects[0, 3] == sem.total_effect("a", "y")
+    assert sem.total_effects.names == sem.names
+    np.testing.assert_array_equal(sem.total_effects["a"], sem.total_effects[0])
+    assert type(sem.total_effects[0]) is np.ndarray

@@ -56,6 +56,21 @@ class Conveniences(GraphQuestions):
         check_is_fitted(self, "graph_")
         return save(self, folder)
 
+    def summary(self: Any, X: Any = None, *, bootstrap: Any = None) -> str:
+        """Return the graph and the findings as text, as `golem fit` prints them; `print(model)` shows the same.
+
+        Parameters
+        ----------
+        X : table, optional
+            The rows of the fit, for the checks that need them.
+        bootstrap : Bootstrap, optional
+            What `golem.bootstrap` returned for this model.
+        """
+        from golem.cli.fit_summary import summary_text
+
+        check_is_fitted(self, "graph_")
+        return summary_text(self, X, bootstrap)
+
     def plot(self: Any, **options: Any) -> Any:
         """Draw the learned graph, or the weight matrix of a large one; see `golem.plots.plot_model`."""
         from golem.output.figures import plot_model
@@ -92,6 +107,10 @@ class NotebookDisplay:
         from golem.output.notebook import model_html
 
         return model_html(model)
+
+    def __str__(self) -> str:
+        model: Any = getattr(self, "estimator_", self)
+        return str(model.summary()) if hasattr(model, "graph_") else repr(self)
 
     def _repr_mimebundle_(self, **_: Any) -> dict[str, str]:
         plain = {"text/plain": repr(self)}

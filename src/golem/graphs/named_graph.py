@@ -49,7 +49,7 @@ class EdgeRow:
     direction_from : str or None
         What the direction rests on; None if the graph has a cycle or the method does not say.
     direction_strength, direction_error_rate : float or None
-        The evidence for the direction: `strength` and `error_rate` of `golem.directions.learned_graph.EdgeRecord`.
+        The evidence for the direction; see `golem.directions.learned_graph.EdgeRecord`.
     edge_strength : float or None
         In a table with categories: how much the deviance rises without the edge.
     adjacency_frequency, direction_frequency, weight_low, weight_high, effect_low, effect_high : float or None
