@@ -114,7 +114,7 @@ def test_the_suggested_command_makes_all_items_categories(tmp_path):
 
 def test_a_refused_table_is_summarized(table, tmp_path):
     table.assign(name=[f"id{k}" for k in range(80)]).to_csv(tmp_path / "data.csv", index=False)
-    output = golem("fit", "-v", tmp_path / "data.csv", "-o", tmp_path / "out", "--strict", expect=1).output
+    output = golem("fit", "-v", "--strict", tmp_path / "data.csv", "-o", tmp_path / "out", expect=1).output
     assert output.index("Table: 80 rows, 4 columns (2 numbers, 1 category, 1 text)") < output.index("Error: ")
     assert "Drop it: --drop name. To keep 'name', group its values." in output
 

@@ -174,7 +174,7 @@ def fitted(file, options, folder, monkeypatch):
     monkeypatch.setattr("golem.workflow.fit.write", lambda model, *_, **__: models.append(model))
     typed = ["--diagnose" if file in DIAGNOSED else "--no-diagnose"]
     typed += [str(FOLDER / word) if word.endswith("knowledge.txt") else word for word in shlex.split(options)]
-    result = CliRunner().invoke(app, ["fit", "-v", str(FOLDER / file), "-o", str(folder), "--strict", *typed])
+    result = CliRunner().invoke(app, ["fit", "-v", "--strict", str(FOLDER / file), "-o", str(folder), *typed])
     return result, models[-1].moments_ if models else None
 
 

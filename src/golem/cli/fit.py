@@ -89,6 +89,13 @@ def fit(
             "model holds (with --solver order and --noise nv or auto)."
         ),
     ] = "auto",
+    evidence: Annotated[
+        Literal["auto", "fast"],
+        options.model(
+            help="Check on halves of the rows which directions that follow from the structure survive (auto), or show "
+            "all of them as links (fast)."
+        ),
+    ] = "auto",
     intervention: options.InterventionKind = "soft",
     intercepts: options.InterceptsOption = "separate",
     score: Annotated[
@@ -241,6 +248,7 @@ def fit(
                 knowledge=options.all_knowledge(knowledge, tiers, exogenous, outcome),
                 missing="error" if missing == "auto" else missing,
                 shape=shape,
+                evidence=evidence,
                 intervention=intervention,
                 intercepts=intercepts,
                 score_function=score,

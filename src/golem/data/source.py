@@ -49,6 +49,8 @@ from golem.runtime.types import Matrix
 # shards of consecutive rows.
 ROWS_UP_TO = 2**28
 SHARDS = 100
+# Half of these are a half of the rows. Each has a covariance, which takes too much memory for many columns.
+HALVED_SHARDS, _MOST_HALVED = 16, 1000
 # Tables with more numbers are not kept in memory for the checks that need rows, which then use a sample.
 MOST_NUMBERS = 5_000_000
 # Memory for one code of a category in all copies of the rows.
@@ -60,6 +62,7 @@ def open_source(
     reading: Reading,
     *,
     divided: bool = False,
+    halved: bool = False,
     checked: bool = False,
     whole: bool = False,
     scheduler: str | None = None,
@@ -67,8 +70,8 @@ def open_source(
     targets: Targets | None = None,
 ) -> Source:
     """Open the files of a table, of environments with these targets, or a covariance matrix; see `TableSource`."""
-    how: dict[str, Any] = {"divided": divided, "checked": checked, "whole": whole, "scheduler": scheduler}
-    how["strict"] = strict
+    how: dict[str, Any] = {"divided": divided, "halved": halved, "checked": checked, "whole": whole}
+    how |= {"scheduler": scheduler, "strict": strict}
     if reading.has_environments(targets):
         return TableSource(reading.open(paths).labelled(reading.environment, targets), targets, **how)
     if reading.covariance:
@@ -182,6 +185,8 @@ class TableSource:
         The columns that each environment changes.
     divided : bool
         Whether rows will be resampled or divided into folds.
+    halved : bool
+        Whether halves of the rows will be taken, if that is possible.
     checked : bool
         Whether the checks or the directions will need the rows, if they are few.
     whole : bool
@@ -198,6 +203,7 @@ class TableSource:
         targets: Targets | None = None,
         *,
         divided: bool = False,
+        halved: bool = False,
         checked: bool = False,
         whole: bool = False,
         scheduler: str | None = None,
@@ -210,9 +216,11 @@ class TableSource:
         self._read: tuple[MissingChoice, Table] | None = None
         self._em_rows: FileRows | None = None
         self._by_rows = files.size <= ROWS_UP_TO and scheduler is None
-        self._shards = SHARDS if divided and not self._by_rows else 1
+        self._divided = divided
+        shards = SHARDS if divided else HALVED_SHARDS if halved and len(self.names) <= _MOST_HALVED else 1
+        self._shards = 1 if self._by_rows else shards
         some = checked or files.labels
-        self._kept = KeptRows(math.inf if divided and self._by_rows else MOST_NUMBERS if some else 0)
+        self._kept = KeptRows(math.inf if (divided or halved) and self._by_rows else MOST_NUMBERS if some else 0)
 
     @property
     def table(self) -> Table:
@@ -245,7 +253,7 @@ class TableSource:
         """Read the files, unless they are read already."""
         if self._read is not None and self._read[0] == missing:
             return self._read[1]
-        if missing == "em" and self._shards == 1 and self._scheduler is None:
+        if missing == "em" and (self._by_rows or not self._divided) and self._scheduler is None:
             rows = self._rows_for_em(progress)
             counting = progress.counting("Gaussian EM, steps")
             with self.describing_refusal(missing, progress), counting as count:

@@ -61,15 +61,13 @@ class GraphMatrices:
     @functools.cached_property
     def cpdag_(self) -> BoolMatrix:
         """Equivalence class of the learned graph, shape (d, d)."""
-        graph, reversible = self.graph_, self._reversible
-        matrix = graph.matrix()
-        matrix[graph.children[reversible], graph.causes[reversible]] = True
-        return matrix
+        return self.graph_.partially_directed(self._reversible)
 
     @functools.cached_property
     def undecided_(self) -> BoolMatrix:
         """Edges whose direction has no evidence, shape (d, d)."""
-        return self.graph_.matrix(self.graph_.undecided)
+        graph = self._judged
+        return graph.matrix(graph.undecided)
 
     @functools.cached_property
     def by_variance_(self) -> BoolMatrix:
@@ -88,11 +86,17 @@ class GraphMatrices:
 
     @functools.cached_property
     def pdag_(self) -> BoolMatrix:
-        """The equivalence class with all directions that have evidence, shape (d, d)."""
-        graph, undecided = self.graph_, self.graph_.undecided
-        matrix = graph.matrix()
-        matrix[graph.children[undecided], graph.causes[undecided]] = True
-        return matrix
+        """Arrows where a direction has evidence, undirected edges (links) elsewhere, shape (d, d)."""
+        return self._judged.partially_directed(self._judged.undecided)
+
+    @property
+    def _judged(self) -> LearnedGraph:
+        """The graph, after its directions were checked if the rows are at hand and this is quick."""
+        self._check_if_kept()
+        return self.graph_
+
+    def _check_if_kept(self) -> None:
+        """Check the directions if the rows were kept for this."""
 
     @property
     def _reversible(self) -> BoolVector:
@@ -102,8 +106,8 @@ class GraphMatrices:
     @functools.cached_property
     def edges_(self) -> list[EdgeRecord]:
         """One record per edge, sorted by source, then target."""
-        graph, names = self.graph_, self.table_.names
-        sources, fit = known(graph.sources).tolist(), self.fit_
+        graph, names, fit = self._judged, self.table_.names, self.fit_
+        sources = known(graph.sources).tolist()
         more = (graph.strength, graph.error_rate, fit.strengths, fit.standardized_weights, fit.standard_errors)
         return [
             EdgeRecord(

@@ -50,6 +50,11 @@ class EdgeRow:
         What the direction rests on; None if the graph has a cycle or the method does not say.
     direction_strength, direction_error_rate : float or None
         The evidence for the direction; see `golem.directions.learned_graph.EdgeRecord`.
+    direction_stability : float or None
+        Share of random halves of the rows that have the direction, if the structure gives it.
+    robustness_value : float or None
+        Share of the remaining variance of both ends that an unmeasured common cause would have to explain to remove
+        the edge (Cinelli and Hazlett 2020).
     edge_strength : float or None
         In a table with categories: how much the deviance rises without the edge.
     adjacency_frequency, direction_frequency, weight_low, weight_high, effect_low, effect_high : float or None
@@ -66,6 +71,8 @@ class EdgeRow:
     direction_from: DirectionSource | None
     direction_strength: float | None
     direction_error_rate: float | None
+    direction_stability: float | None
+    robustness_value: float | None
     edge_strength: float | None
     adjacency_frequency: float | None = None
     direction_frequency: float | None = None

@@ -56,6 +56,7 @@ def fit_of(model: Any) -> Fit:
     Nothing says what the directions of a baseline rest on, nor what its edges cost.
     """
     if hasattr(model, "fit_"):
+        model.undecided_  # noqa: B018 - checks the directions, if that is quick
         known: Fit = model.fit_
         return known
     table, fit = Table.single(model.moments_), weighted_edges(model.weights_, model.moments_.covariance)
@@ -96,6 +97,8 @@ def list_edges(model: Golem, bootstrap: Bootstrap | None = None) -> list[EdgeRow
         "drop_loss": None if graph.sources is None else fit.score.losses(graph),
         "direction_strength": graph.strength,
         "direction_error_rate": graph.error_rate,
+        "direction_stability": graph.stability,
+        "robustness_value": None if graph.sources is None else fit.robustness,
         "edge_strength": fit.strengths,
     }
     found = []

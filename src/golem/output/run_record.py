@@ -39,6 +39,7 @@ _TYPES: dict[str, Any] = {kind.__name__: kind for kind in (Order, Adam, LBFGS, E
 _OPTIONS: dict[str, Any] = {
     "noise": "auto", "lambda_sparsity": None, "lambda_dag": None, "threshold": None, "solver": "order", "effort": None,
     "max_iter": None, "time_limit": None, "device": "cpu", "missing": "error", "random_state": 0, "shape": "auto",
+    "evidence": "auto",
     "intervention": "soft", "intercepts": "separate", "score_function": "auto",
 }  # fmt: skip
 _NAMES = {"random_state": "--seed", "score_function": "--score"}

@@ -219,6 +219,7 @@ def fit_file(
     with spooled(paths) as here:
         how: dict[str, Any] = {
             "divided": bool(bootstrap) or select in ("cv", "stability"),
+            "halved": model.evidence != "fast",
             "checked": diagnose or scatter or model.settings.uses_shape,
             "scheduler": scheduler,
             "targets": known,
