@@ -5,8 +5,9 @@ the effect is the coefficient of the cause in the regression of the target on th
 Maathuis, Kalisch and Bühlmann 2009). Which sets occur is found by directing the links at the cause and all that
 follows from them (Perković, Kalisch and Maathuis 2017), so that the range is exact without listing the graphs.
 
-A link that the equivalence class directs, but without evidence for it, counts as open. Then the colliders that it is
-part of need not be colliders, and the range is over more graphs than the class has.
+A link that the equivalence class directs, or that follows from other directions, is in doubt if it is given as a link
+nevertheless: the structure that directs it has no evidence. Then it counts as open, the triples of nodes with this link
+may be colliders or not, and the range is over more graphs than the class has.
 """
 
 from __future__ import annotations
@@ -54,9 +55,9 @@ class EffectRanges:
     ) -> None:
         self.covariance = np.asarray(covariance, dtype=float)
         self._columns = np.arange(edges.d)[:, None] if columns is None else columns
-        self._optional = _optional_colliders(edges, links)
+        self._in_doubt = _triples_in_doubt(edges, links)
         self._graph = Pdag.from_edges(edges, links)
-        self._graph.close(ambiguous=self._optional, fourth=True)
+        self._graph.close(ambiguous=self._in_doubt, fourth=True)
         self._found: dict[int, list[Pdag] | None] = {}
 
     def of(self, source: int, target: int) -> tuple[Matrix, Matrix]:
@@ -89,7 +90,7 @@ class EffectRanges:
         """Return the sets of linked neighbours that can be parents together: without a new collider at the node."""
         graph, sets = self._graph, [0]
         for a in members(graph.neighbours[x]):
-            joined = graph.adjacent[a] | self._optional.get((x, a), 0) | 1 << a
+            joined = graph.adjacent[a] | self._in_doubt.get((x, a), 0) | 1 << a
             sets += [own | 1 << a for own in sets if not (own | graph.parents[x]) & ~joined]
             if len(sets) > MOST_SETS:
                 return None
@@ -106,7 +107,7 @@ class EffectRanges:
         near = lines | 1 << x
         for a in members(lines):  # Meek's fourth rule reads edges two steps away
             near |= graph.neighbours[a]
-        graph.close(near, self._optional, fourth=True)
+        graph.close(near, self._in_doubt, fourth=True)
         is_new = len(graph.conflicts()) > len(self._graph.conflicts())
         return None if is_new or graph.parents[x] & _reached(graph.children, x) else graph
 
@@ -150,19 +151,23 @@ def implied_covariance(edges: Edges, weights: Vector, variances: Vector, nodes: 
     return np.asarray(effects.T * variances[nodes] @ effects)
 
 
-def _optional_colliders(edges: Edges, links: BoolVector) -> dict[tuple[int, int], int]:
-    """Return the colliders that contain a link: for the middle and one end, the other ends."""
-    parents, open_parents, adjacent = [0] * edges.d, [0] * edges.d, [0] * edges.d
+def _triples_in_doubt(edges: Edges, links: BoolVector) -> dict[tuple[int, int], int]:
+    """Return the unshielded triples that need not be colliders or not, as shown: by the middle and an end, other ends.
+
+    These have a link that the class and the other directions would direct.
+    """
+    graph = Pdag.from_edges(edges, links & edges.find_reversible())
+    graph.close(fourth=True)
+    doubted = [0] * edges.d
     for (i, j), is_link in zip(edges.pairs(), links.tolist(), strict=True):
-        parents[j] |= 1 << i
-        open_parents[j] |= is_link << i
-        adjacent[i] |= 1 << j
-        adjacent[j] |= 1 << i
+        if is_link and not graph.neighbours[i] >> j & 1:
+            doubted[i] |= 1 << j
+            doubted[j] |= 1 << i
     found: dict[tuple[int, int], int] = {}
-    for j in (j for j, own in enumerate(open_parents) if own):
-        for a in members(parents[j]):
-            others = parents[j] if open_parents[j] >> a & 1 else open_parents[j]
-            if apart := others & ~(adjacent[a] | 1 << a):
+    for j in (j for j, own in enumerate(doubted) if own):
+        for a in members(graph.adjacent[j]):
+            others = graph.adjacent[j] if doubted[j] >> a & 1 else doubted[j]
+            if apart := others & ~(graph.adjacent[a] | 1 << a):
                 found[j, a] = apart
     return found
 
