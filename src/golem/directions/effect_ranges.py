@@ -68,7 +68,7 @@ class EffectRanges:
         if ways is None:
             unknown = np.full((len(a), len(y)), np.nan)
             return unknown, unknown
-        effects = np.stack([self._effect(way, source, target) for way in ways])
+        effects = np.stack([effect for way in ways for effect in self._effects(way, source, target)])
         return effects.min(axis=0), effects.max(axis=0)
 
     def reaching(self, target: int) -> list[int]:
@@ -111,16 +111,22 @@ class EffectRanges:
         is_new = len(graph.conflicts()) > len(self._graph.conflicts())
         return None if is_new or graph.parents[x] & _reached(graph.children, x) else graph
 
-    def _effect(self, graph: Pdag, source: int, target: int) -> Matrix:
-        """Return the effect given the parents of the source, per column of source and target."""
+    def _effects(self, graph: Pdag, source: int, target: int) -> list[Matrix]:
+        """Return the effects given the parents of the source, per column of source and target: one, and perhaps none.
+
+        Along links in doubt, some graph may have no path to the target, although the covariance suggests an effect.
+        """
         a, y = self._columns[source], self._columns[target]
         ahead = [children | lines for children, lines in zip(graph.children, graph.neighbours, strict=True)]
-        if graph.parents[source] >> target & 1 or not _reached(ahead, source) >> target & 1:
-            return np.zeros((len(a), len(y)))
+        possible, none = _reached(ahead, source), np.zeros((len(a), len(y)))
+        if graph.parents[source] >> target & 1 or not possible >> target & 1:
+            return [none]
         used = np.concatenate([a, *(self._columns[i] for i in members(graph.parents[source]))])
         S = self.covariance
         found: Matrix = np.linalg.lstsq(S[np.ix_(used, used)], S[np.ix_(used, y)], rcond=None)[0]
-        return found[: len(a)]
+        in_doubt = any((possible | 1 << source) >> j & 1 for j, _ in self._in_doubt)
+        is_sure = not in_doubt or _reached(graph.children, source) >> target & 1
+        return [found[: len(a)], *([] if is_sure else [none])]
 
 
 def effect_range(

@@ -52,6 +52,11 @@ class Effect(NamedTuple):
     source_level: str | None = None
     target_level: str | None = None
 
+    @property
+    def is_zero(self) -> bool:
+        """Whether no graph gives an effect."""
+        return max(abs(self.standardized_low), abs(self.standardized_high)) <= _EQUAL
+
 
 def effects_on(model: Any, target: str, bootstrap: Bootstrap | None = None) -> list[Effect]:
     """Return the total effects of all variables on one, those that are surely large first.
@@ -96,7 +101,7 @@ def effects_on(model: Any, target: str, bootstrap: Bootstrap | None = None) -> l
                     interval_high=interval[1],
                 )
             )
-    return sorted(found, key=_rank)
+    return sorted((effect for effect in found if not effect.is_zero), key=_rank)
 
 
 def _numbers(graph: NamedGraph, target: int) -> tuple[EffectRanges, Sequence[Any], Vector, list[str | None]]:
