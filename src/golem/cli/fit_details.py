@@ -36,6 +36,10 @@ def print_details(model: Golem, supplement: Supplement, document: GraphDocument)
     found, selection = document.edge_rows(), getattr(model, "selection_", None)
     if selection is not None:
         _print_path(selection)
+    if document.missing is not None:
+        out.print(document.missing["sentence"])
+    for column in document.left_out or ():
+        out.print(f"Left out: {column.name!r} ({column.reason})")
     if document.environments:
         _print_environments(document.environments)
     if document.knowledge:

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from golem.data.coded_tables import CodedTable, counts_in_moments
+from golem.data.column_patterns import expanded
 from golem.data.files.batches import naming
 from golem.data.files.covariance_files import CovarianceFile, is_tetrad_covariance
 from golem.data.files.level_scan import reading_categories
@@ -134,6 +135,7 @@ class CovarianceSource:
             (Set("header", reading.header), reading.header is not None),
             (Set("categorical", [...]), bool(reading.categorical)),
             (Set("numeric", [...]), bool(reading.numeric)),
+            (Set("log", [...]), bool(reading.log)),
             (by_rows, divided),
             (Set("scheduler"), scheduler is not None),
         ]
@@ -146,7 +148,7 @@ class CovarianceSource:
         if len(self.paths) > 1:
             raise ValueError(f"A covariance matrix is one file; got {quoted(list(map(str, self.paths)))}.")
         file = CovarianceFile.read(self.paths[0], reading.rows)
-        self.table = Table.single(file.moments(reading.columns, reading.drop))
+        self.table = Table.single(file.moments(reading.columns, expanded(reading.drop, file.names, "drop")))
         self.names, self.all_names = self.table.names, file.names
 
     def read(self, missing: MissingChoice, progress: ProgressDisplay) -> Table:

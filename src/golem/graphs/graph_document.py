@@ -38,6 +38,7 @@ class SourceRecord(msgspec.Struct, kw_only=True):
     na: list[str] = []
     categorical: list[str] = []
     numeric: list[str] = []
+    log: list[str] = []
     covariance: bool = False
     rows: int | None = None
     environment: str | None = None

@@ -162,7 +162,7 @@ def describe(model: Golem, supplement: Supplement | None = None) -> GraphDocumen
     """Return the graph document of a fitted model."""
     supplement = supplement or Supplement()
     bootstrap, diagnosis, selection = supplement.bootstrap, supplement.diagnosis, getattr(model, "selection_", None)
-    fit, recorded = model.fit_, settings(model)
+    fit, recorded = fit_of(model), settings(model)
     graph, score, solution, table = fit.graph, fit.score, fit.solution, fit.table
     raw, sources = solution.raw, Counter(graph.directions().values())
     same = isinstance(raw, Regressions) or np.array_equal(raw, model.weights_)
