@@ -235,7 +235,7 @@ def fit(
         "checkpoint": checkpoint,
         "progress": ProgressBars(not (quiet or as_json), not quiet, verbose and not (quiet or as_json)),
     }
-    with user_errors(), showing_warnings(quiet):
+    with user_errors(), showing_warnings(quiet, brief=not verbose):
         if repeat is not None:
             if given := options.given_options(context, _WITH_FROM):
                 raise ValueError(
