@@ -79,7 +79,7 @@ def test_usual_marks_are_missing_values_and_one_message_offers_the_choice(marker
     written = f", written {marker!r}" if len(marker) == 1 else ""
     assert f"'a' ({np.isnan(rows[:, 0]).sum()} values{written})" in said
     assert "Drop those rows (--missing drop), use Gaussian EM (--missing em)" in said
-    said = golem("fit", path, "-o", tmp_path / "out", "--missing", "em").output
+    said = golem("fit", path, "-o", tmp_path / "out", "--missing", "em", "-v").output
     assert (f"'a': {marker!r} in " in said) == (len(marker) == 1)
     np.testing.assert_array_equal(read_table(path).values, rows)
     # Among other text, the column is refused.

@@ -17,7 +17,19 @@ from golem.runtime.messages import printable
 
 # The keys of `golem.graphs.formats.FORMATS`.
 Format = Literal[
-    "graphml", "gml", "dot", "dagitty", "lavaan", "bnlearn", "pcalg", "pgmpy", "causal-learn", "json", "csv", "matrix"
+    "graphml",
+    "gml",
+    "dot",
+    "dowhy",
+    "dagitty",
+    "lavaan",
+    "bnlearn",
+    "pcalg",
+    "pgmpy",
+    "causal-learn",
+    "json",
+    "csv",
+    "matrix",
 ]
 
 
@@ -52,6 +64,7 @@ def export(
     - `.txt`: causal-learn, Tetrad
     - `.json`: only the graph of a `graph.json`
     - `.csv`: table of edges
+    - `--to dowhy`: GML without attributes, if all edges have directions
     - `--to dagitty`: the model code of DAGitty
     - `--to lavaan`: regressions for the R package lavaan
     - `--to bnlearn`: the model string of the R package bnlearn

@@ -44,8 +44,8 @@ class Screen:
         What was learned, and what was asked for.
     document, supplement : GraphDocument, Supplement
         The graph, with its bootstrap and findings.
-    output : Path
-        The folder with the results.
+    output : Path, optional
+        The folder with the results; without one, nothing is said about what to do next.
     said : int
         Number of lines that notes and warnings already took.
     """
@@ -54,7 +54,7 @@ class Screen:
     sentences: Sequence[str]
     document: GraphDocument
     supplement: Supplement
-    output: Path
+    output: Path | None = None
     said: int = 0
 
     def print(self) -> None:
@@ -71,7 +71,7 @@ class Screen:
         if len(after) > 4 and not edges.complete:  # a second suggestion is worth less than an edge
             del after[-2]
             edges = self._edges(room + 1)
-        body = [*([""] if edges.lines else []), *edges.lines, "", *before, "", *after]
+        body = [*([""] if edges.lines else []), *edges.lines, "", *before, *([""] if after else []), *after]
         title = len(textwrap.wrap(self.title, WIDTH))
         gap = [""] if self.said + len(head) + len(body) < MOST_LINES else []
         return [*head[:title], *gap, *head[title:], *body]
@@ -115,6 +115,8 @@ class Screen:
 
     def _next(self) -> list[str]:
         """Return where the results are, and the commands that would help most."""
+        if self.output is None:
+            return []
         report, edges = self.output / "report.html", self.output / "edges.csv"
         table = f"   (table: {edges})" if len(f"{report}{edges}") < WIDTH - 34 else ""
         steps = [("report", f"{report}{table}"), *self._suggestions()[:2]]
@@ -138,6 +140,18 @@ class Screen:
         if self.supplement.bootstrap is None:
             found.append(("check each edge", "--bootstrap 100   (how often is it found again?)"))
         return [(label, text) for label, text in found if len(text) <= WIDTH - 21]
+
+
+def summary_text(model: Any, X: Any = None, bootstrap: Any = None) -> str:
+    """Return what a fit prints about a model, without what to do next; `X` are the rows for the checks, if any."""
+    from golem.assessment.diagnostics import diagnose
+    from golem.output.document import Supplement, describe
+
+    checked = None if model.graph_.reversible is None else diagnose(model, X, refit=False)
+    supplement = Supplement(bootstrap=bootstrap, diagnosis=checked)
+    document = describe(model, supplement)
+    title = data_title(type(model).__name__, document, supplement)
+    return "\n".join(Screen(title, [learned_sentence(document)], document, supplement).lines())
 
 
 @dataclass(frozen=True)

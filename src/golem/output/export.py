@@ -15,6 +15,7 @@ from golem.graphs.graph_document import GraphDocument
 from golem.graphs.named_graph import NamedGraph
 from golem.model.linear_sem import LinearSEM
 from golem.output.document import graph_keys
+from golem.output.saved_model import SavedModel
 from golem.runtime.files import write_text
 from golem.runtime.messages import counted, shortened
 from golem.runtime.problems import ProblemError, Set
@@ -41,6 +42,8 @@ def named_graph(model: Any, bootstrap: Bootstrap | None = None) -> NamedGraph:
         raise ValueError(f"A bootstrap needs a fitted Golem; got {type(model).__name__}.")
     if isinstance(model, NamedGraph):
         return model
+    if isinstance(model, SavedModel):
+        return model.graph
     if isinstance(model, LinearSEM):
         graph = NamedGraph.from_weights(model.weights, model.names)
         columns = {**graph.edge_columns, "standardized_weight": model.standardized_weights[graph.adjacency]}
@@ -53,17 +56,21 @@ def named_graph(model: Any, bootstrap: Bootstrap | None = None) -> NamedGraph:
     return GraphDocument(**graph_keys(model, bootstrap)).graph()
 
 
-def export_graph(model: Any, path: str | Path, format: str | None = None, *, cpdag: bool = False) -> Path:
+def export_graph(
+    model: Any, path: str | Path | None = None, format: str | None = None, *, cpdag: bool = False
+) -> Path | str:
     """Write the graph of a model for another tool; `golem.readers.read_graph` reads it back.
+
+    Without a path, return the text.
 
     Parameters
     ----------
     model : fitted Golem or baseline, LinearSEM or NamedGraph
         What to write.
-    path : str or Path
+    path : str or Path, optional
         The file, which is written atomically.
     format : str, optional
-        One of graphml, gml, dot, dagitty, lavaan, bnlearn, pcalg, pgmpy, causal-learn, json, csv and matrix.
+        One of graphml, gml, dot, dowhy, dagitty, lavaan, bnlearn, pcalg, pgmpy, causal-learn, json, csv and matrix.
         By default it follows from the file extension. docs/export.md lists what each format keeps.
     cpdag : bool
         Write the Markov equivalence class of the graph, without weights: an edge without a direction in the class is
@@ -88,6 +95,10 @@ def export_graph(model: Any, path: str | Path, format: str | None = None, *, cpd
     ...     read_graph(export_graph(sem, f"{folder}/graph.graphml")).edge_list()
     [('a', 'b', {'weight': 2.0, 'standardized_weight': 0.8944271909999159})]
     """
+    if path is None:
+        if format is None:
+            raise ProblemError.of("Without a file, name a format, such as {format='dot'}.")
+        return graph_text(model, format, cpdag=cpdag)
     path = Path(path)
     content = graph_text(model, format_of(path) if format is None else format, cpdag=cpdag)
     if not path.parent.is_dir():
