@@ -201,7 +201,7 @@ class CsvFile:
         return self._stream(block_bytes(d)) if self.is_compressed else self._lines(piece, block_bytes(d))
 
     def _cells(self, block: Block, columns: Sequence[int]) -> list[tuple[list[str | None], NDArray[np.intp]]]:
-        """Return the different cells of each column, without blanks around them, and for each row which it has."""
+        """Return the different cells of each column, and for each row which it has."""
         import pyarrow as pa
 
         positions = [str(j) for j in columns]
@@ -227,7 +227,7 @@ class CsvFile:
         text = cell.decode("utf8", "replace")
         if self.form.encoding == "cp1252":  # read as Latin-1, see `_read`
             text = text.encode("latin-1", "replace").decode("cp1252", "replace")
-        return text.strip()
+        return text
 
     def _lines(self, piece: Piece, size: int) -> Iterator[Block]:
         """Read the lines that begin in the piece, in blocks of about `size` bytes."""
