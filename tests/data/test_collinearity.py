@@ -103,5 +103,5 @@ def test_large_integers_that_vary_in_their_last_digits_are_not_called_constant(m
     table = pd.DataFrame({"stamp": 10**18 + np.arange(60), "y": rng.normal(size=60), "z": rng.normal(size=60)})
     if missing == "em":
         table.loc[0, "y"] = np.nan
-    with pytest.raises(ValueError, match=r"'stamp' is constant in the first 14 digits.* To keep 'stamp', subtract"):
+    with pytest.raises(ValueError, match="'stamp' is constant in the first 14 digits of its numbers"):
         Golem(missing=missing).fit(table)

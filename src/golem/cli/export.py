@@ -9,6 +9,7 @@ from typing import Annotated, Literal
 
 import typer
 
+from golem.cli.options import path
 from golem.cli.running import user_errors
 from golem.cli.terminal import out
 from golem.runtime.files import require_writable
@@ -24,7 +25,8 @@ Format = Literal[
 def export(
     graph: Annotated[Path, typer.Argument(help="The graph.json of `golem fit`, or a graph in any of the formats.")],
     output: Annotated[
-        Path, typer.Option("--output", "-o", metavar="FILE", help="File to write; `-` is standard output.")
+        Path,
+        typer.Option("--output", "-o", parser=path, metavar="FILE", help="File to write; `-` is standard output."),
     ] = Path("-"),
     to: Annotated[Format | None, typer.Option(help="Format.  [default: from the file extension]")] = None,
     cpdag: Annotated[

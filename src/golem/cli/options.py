@@ -29,7 +29,16 @@ knowledge = partial(typer.Option, rich_help_panel="Knowledge")
 experiments = partial(typer.Option, rich_help_panel="Experiments")
 data = partial(typer.Option, rich_help_panel="Data")
 
-OutputFolder = Annotated[Path, output("--output", "-o", metavar="FOLDER", help="Folder for the results.")]
+
+def path(text: str) -> Path:
+    """Return the path that an option names; an empty one would be the current folder."""
+    if not text:
+        raise typer.BadParameter("The name is empty. The current folder is '.'.")
+    return Path(text)
+
+
+output_path = partial(output, "--output", "-o", parser=path)
+OutputFolder = Annotated[Path, output_path(metavar="FOLDER", help="Folder for the results.")]
 Quiet = Annotated[bool, output("--quiet", "-q", help="Print only errors.")]
 Json = Annotated[bool, output("--json", help="Print the summary as JSON.")]
 Forbid = Annotated[list[str], knowledge(metavar="EDGE", help="Forbidden edge, e.g. 'A->B'; may be repeated.")]

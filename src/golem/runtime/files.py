@@ -91,8 +91,14 @@ def require_writable(output: Path, what: str = "folder") -> None:
     `what` the user named: the folder, or a file in it.
     """
     existing = output
-    while not existing.exists():
+    while not os.path.lexists(existing):
         existing = existing.parent
+    if not existing.exists():
+        raise ProblemError.of(
+            "{existing} is a link that leads nowhere. Choose another {what} for the results ({output=...}).",
+            existing=existing,
+            what=what,
+        )
     if not existing.is_dir():
         raise ProblemError.of(
             "{existing} is a file, not a folder. Choose another {what} for the results ({output=...}).",
