@@ -26,6 +26,9 @@ from methods_here import methods_here
 
 ROWS = 60
 WORDS = ["red", "green", "a b", "é", "x,y", 'q"q', "1st", "yes", "no", "<b>", "\x1b[2J", "=1+1"]
+# Texts that readers could understand differently: blanks, other accents, missing values.
+WORDS += ["red ", " green", "e\u0301", "", " ", "none", "NA", "?", "\x1ered", "\u00a0no"]
+MISSING = ("", "none", "NA", "?")
 TYPES = ["text", "text", "category", "bool", "code", "code", "number"]
 IN_MEMORY = [reader for reader in ("pandas", "pyarrow", "batch", "polars") if reader not in ABSENT]
 IN_FILES = ["csv", "parquet"]
@@ -227,12 +230,14 @@ def _counted(case: dict[str, Any]) -> CodedTable:
             variables.append(Variable(name))
             rows.append(cells)
             continue
-        counts = Counter(str(cell) for cell in cells if cell is not None)
+        cells = pd.Series(cells, dtype=object).map(str, na_action="ignore").str.strip(" \u00a0")
+        cells = [None if cell != cell or cell is None or cell in MISSING else cell for cell in cells]
+        counts = Counter(cell for cell in cells if cell is not None)
         levels = sorted(counts, key=lambda level: int(level) if kinds[name] == "code" else level)
-        reference = max(levels, key=lambda level: counts[level])
-        levels = [reference, *(level for level in levels if level != reference)]
+        reference = max(levels, key=counts.__getitem__, default=None)
+        levels.sort(key=lambda level: level != reference)
         variables.append(Variable(name, "category", tuple(levels)))
-        rows.append([float("nan") if cell is None else levels.index(str(cell)) for cell in cells])
+        rows.append([float("nan") if cell is None else levels.index(cell) for cell in cells])
     return CodedTable(Coding(tuple(variables)), np.array(rows, dtype=float).T)
 
 

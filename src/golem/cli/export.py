@@ -37,6 +37,13 @@ def export(
             "causal-learn files; other formats list them in both directions.",
         ),
     ] = False,
+    spreadsheet: Annotated[
+        bool,
+        typer.Option(
+            "--spreadsheet",
+            help="Put an apostrophe before names that a spreadsheet would take for formulas (.csv and matrix).",
+        ),
+    ] = False,
 ) -> None:
     """Convert a graph for another tool.
 
@@ -70,7 +77,7 @@ def export(
         if output == Path("-"):
             if to is None:
                 raise ValueError("No format given. Name one with --to, or a file with -o, e.g. graph.graphml.")
-            text = graph_text(read_graph(graph), to, cpdag=cpdag)
+            text = graph_text(read_graph(graph), to, cpdag=cpdag, spreadsheet=spreadsheet)
             if sys.stdout.isatty():
                 text = printable(text)
             elif isinstance(sys.stdout, io.TextIOWrapper):
@@ -80,6 +87,6 @@ def export(
         name, content = format_of(output) if to is None else to, read_graph(graph)
         require_writable(output.parent, "file")
         output.parent.mkdir(parents=True, exist_ok=True)
-        export_graph(content, output, name, cpdag=cpdag)
+        export_graph(content, output, name, cpdag=cpdag, spreadsheet=spreadsheet)
         keep(f"The graph is saved in {output}.")
         out.print(f"Saved {output}")

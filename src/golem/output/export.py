@@ -14,7 +14,7 @@ from golem.graphs.graph_document import GraphDocument
 from golem.graphs.named_graph import NamedGraph
 from golem.model.linear_sem import LinearSEM
 from golem.output.document import graph_keys
-from golem.runtime.files import write_text
+from golem.runtime.files import without_formulas, write_text
 from golem.runtime.problems import ProblemError, Set
 
 if TYPE_CHECKING:
@@ -51,7 +51,9 @@ def named_graph(model: Any, bootstrap: Bootstrap | None = None) -> NamedGraph:
     return GraphDocument(**graph_keys(model, bootstrap)).graph()
 
 
-def export_graph(model: Any, path: str | Path, format: str | None = None, *, cpdag: bool = False) -> Path:
+def export_graph(
+    model: Any, path: str | Path, format: str | None = None, *, cpdag: bool = False, spreadsheet: bool = False
+) -> Path:
     """Write the graph of a model for another tool; `golem.readers.read_graph` reads it back.
 
     Parameters
@@ -66,6 +68,8 @@ def export_graph(model: Any, path: str | Path, format: str | None = None, *, cpd
     cpdag : bool
         Write the Markov equivalence class of the graph, without weights: an edge without a direction in the class is
         undirected (causal-learn) or listed in both directions.
+    spreadsheet : bool
+        Put an apostrophe before names such as `=1+1`, which spreadsheets would compute (csv and matrix).
 
     Raises
     ------
@@ -82,14 +86,15 @@ def export_graph(model: Any, path: str | Path, format: str | None = None, *, cpd
     [('a', 'b', {'weight': 2.0, 'standardized_weight': 0.8944271909999159})]
     """
     path = Path(path)
-    content = graph_text(model, format_of(path) if format is None else format, cpdag=cpdag)
+    name = format_of(path) if format is None else format
+    content = graph_text(model, name, cpdag=cpdag, spreadsheet=spreadsheet)
     if not path.parent.is_dir():
         raise ValueError(f"Cannot write {path}: the folder {path.parent} does not exist. Create it first.")
     write_text(path, content)
     return path
 
 
-def graph_text(model: Any, format: str, *, cpdag: bool = False) -> str:
+def graph_text(model: Any, format: str, *, cpdag: bool = False, spreadsheet: bool = False) -> str:
     """Return the text that `export_graph` writes.
 
     Examples
@@ -102,6 +107,8 @@ def graph_text(model: Any, format: str, *, cpdag: bool = False) -> str:
     """
     if format not in FORMATS:
         raise ValueError(f"The format must be one of {', '.join(FORMATS)}; got {format!r}.")
+    if spreadsheet and format not in ("csv", "matrix"):
+        raise ProblemError(Set("spreadsheet", True), f" needs the format csv or matrix; got {format!r}.")
     graph = named_graph(model)
     if cpdag and format == "pgmpy":
         graph.require_model()  # raises if pgmpy cannot hold this graph either way
@@ -109,7 +116,8 @@ def graph_text(model: Any, format: str, *, cpdag: bool = False) -> str:
             "A model of pgmpy has weights, but an equivalence class has none. Export without {cpdag=True}, or "
             "use dagitty or pcalg."
         )
-    return FORMATS[format].write(_equivalence_class(graph) if cpdag else graph)
+    text = FORMATS[format].write(_equivalence_class(graph) if cpdag else graph)
+    return without_formulas(text) if spreadsheet else text
 
 
 def _equivalence_class(graph: NamedGraph) -> NamedGraph:
