@@ -42,6 +42,8 @@ _LITTLE_TEXT = 0.1
 _MOST_MARKERS = 4
 # Text with more levels than this, and than half of the rows, identifies rows.
 _MANY_LEVELS = 20
+# Each level is a column of a covariance, and more are names or numbers rather than categories.
+_MOST_USED_LEVELS = 1000
 # Levels with fewer rows are rare.
 _RARE = 5
 # More names and patterns are not listed in a command.
@@ -146,8 +148,8 @@ def _refused(name: str, counts: Counts, chosen: bool) -> Unusable | None:
 
 
 def _are_too_many(levels: int, n: int) -> bool:
-    """Return whether so many levels identify n rows."""
-    return 2 < n == levels or levels > max(_MANY_LEVELS, n / 2)
+    """Return whether so many levels identify n rows, or are too many columns."""
+    return 2 < n == levels or levels > max(_MANY_LEVELS, n / 2) or levels > _MOST_USED_LEVELS
 
 
 def identifiers(name: str, counts: Counts, n: int | None, chosen: bool = False) -> Unusable:
