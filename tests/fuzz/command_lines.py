@@ -47,6 +47,7 @@ FILES = [
     "{categories}",
     "{experiments}",
     "{targets}",
+    "{covariance}",
     "{binary}",
     "",
     "\x1b[2J",
@@ -203,6 +204,7 @@ def _files(folder: Path) -> dict[str, str]:
     graph = "source,target,weight\na,b,1.5\nb,c,-0.5\n"
     contents = {"table": TABLE, "other": "a,b\n1,x\n2,\n", "empty": "", "graph": graph, "binary": "\0\x01"}
     contents["document"] = original()
+    contents["covariance"] = "a,b,c\n1,0.5,0.2\n0.5,1,0.1\n0.2,0.1,1\n"
     contents["targets"] = '{"control": [], "drug": ["a"]}'
     lines = TABLE.splitlines()
     for name, texts in {"categories": ("x", "y", "z"), "experiments": ("control", "drug")}.items():
