@@ -260,7 +260,9 @@ class Moments:
             bad = [names[j] for j in np.nonzero(~np.isfinite(S).all(axis=0))[0]]
             raise ValueError(f"The covariance has NaN or infinite entries in columns {quoted(bad)}.")
         if n < 2 or n != int(n) or n > _MOST_ROWS:
-            raise ValueError(f"n must be the number of rows behind the covariance, from 2 to {_MOST_ROWS}; got n={n}.")
+            raise ValueError(
+                f"n must be the number of rows behind the covariance, at least 2, at most 2^53; got n={n}."
+            )
         scale = np.sqrt(np.maximum(np.diagonal(S), 0))
         unit = np.outer(scale, scale)
         asymmetry = np.abs(S - S.T)
