@@ -129,7 +129,9 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true")
     options = parser.parse_args()
     print(f"golem {golem.__version__}, NumPy {np.__version__}, Python {platform.python_version()}")
-    print("| table | rows | columns | edges | claimed | class: wrong / testable | claims: wrong / testable | wrong claims |")
+    print(
+        "| table | rows | columns | edges | claimed | class: wrong / testable | claims: wrong / testable | wrong claims |"
+    )
     print("|---|---|---|---|---|---|---|---|")
     total = np.zeros(4, dtype=int)
     with tempfile.TemporaryDirectory() as scratch:

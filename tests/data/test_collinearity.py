@@ -95,3 +95,13 @@ def test_columns_of_treatments_are_told_about_experiments(tmp_path, monkeypatch)
     with pytest.raises(ValueError, match="linear combination") as error:
         Golem().fit(np.column_stack([X, X.sum(axis=1)]))
     assert "experiments" not in str(error.value)
+
+
+@pytest.mark.parametrize("missing", ["error", "em"])
+def test_large_integers_that_vary_in_their_last_digits_are_not_called_constant(missing):
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame({"stamp": 10**18 + np.arange(60), "y": rng.normal(size=60), "z": rng.normal(size=60)})
+    if missing == "em":
+        table.loc[0, "y"] = np.nan
+    with pytest.raises(ValueError, match="'stamp' is constant in the first 14 digits of its numbers"):
+        Golem(missing=missing).fit(table)

@@ -54,6 +54,14 @@ class Unusable(Problem):
         kind: Kind = "combination" if len(by) > 1 else "copy" if by else "constant"
         return cls(kind, (name,), determined_by=tuple(by))
 
+    @classmethod
+    def constant(cls, name: str, value: float) -> Unusable:
+        """Describe a column of one value; of large numbers, the last digits may differ."""
+        if abs(value) * _CONSTANT < 1:
+            return cls("constant", (name,))
+        sentence = f"Column {name!r} is constant in the first 14 digits of its numbers, which are all that golem uses."
+        return cls("constant", (name,), sentence, "subtract a number of this size before golem reads it")
+
     @property
     def name(self) -> str:
         """The name of the column."""
@@ -120,7 +128,7 @@ def unusable_columns(moments: Moments) -> list[Unusable]:
     if len(R) and moments.n > len(R) - len(found):
         found = _dependent(R)
     names = [moments.names[j] for j in varying]
-    reasons = {moments.names[j]: Unusable.determined(moments.names[j], ()) for j in np.nonzero(flat)[0]}
+    reasons = {moments.names[j]: Unusable.constant(moments.names[j], moments.mean[j]) for j in np.nonzero(flat)[0]}
     reasons |= {names[j]: Unusable.determined(names[j], [names[k] for k in basis]) for j, basis in found.items()}
     return [reasons[name] for name in moments.names if name in reasons]
 
@@ -136,7 +144,10 @@ def unusable_in_rows(X: Matrix, names: tuple[str, ...]) -> list[Unusable]:
     lowest, highest = np.where(absent, np.inf, X).min(axis=0), np.where(absent, -np.inf, X).max(axis=0)
     flat = lowest >= highest
     empty = np.asarray(absent.all(axis=0))
-    found = {names[j]: Unusable("empty" if empty[j] else "constant", (names[j],)) for j in np.nonzero(flat)[0]}
+    found = {
+        names[j]: Unusable("empty", (names[j],)) if empty[j] else Unusable.constant(names[j], lowest[j])
+        for j in np.nonzero(flat)[0]
+    }
     varying = np.nonzero(~flat)[0]
     complete = X[~absent[:, varying].any(axis=1)][:, varying]
     if len(complete) > len(varying):
@@ -357,7 +368,7 @@ def unusable_sentence(columns: Sequence[Unusable]) -> str:
     """Say which columns cannot be used, and why."""
 
     def of_kind(kind: Kind) -> list[Unusable]:
-        return [column for column in columns if column.kind == kind]
+        return [column for column in columns if column.kind == kind and not column.sentence]
 
     reasons = [column.sentence for column in columns if column.sentence]
     empty, constants = ([column.name for column in some] for some in (of_kind("empty"), of_kind("constant")))
