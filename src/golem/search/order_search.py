@@ -1,9 +1,10 @@
 """One search over orders, for every score that is a sum of costs of nodes given their parents.
 
 Chains begin at several starts. Each moves one node at a time to its best position, then perturbs the order and searches
-again. The worse half of the chains ends again and again, until the best of the rest takes over better components of the
-others; or, if restarts are cheap, the chains restart many times. A thorough search contains the default one. A chain has a state of its own, so that threads only determine which core computes it. Chains are compared at
-fixed points, and the answer does not depend on the number of threads.
+again. The worse half of the chains ends again and again, until few are left. The best of these takes over better
+components of the others; or, if restarts are cheap, the chains restart many times. A thorough search contains the
+default one. A chain has a state of its own, so that threads only determine which core computes it. Chains are compared
+at fixed points, and the answer does not depend on the number of threads.
 """
 
 from __future__ import annotations
@@ -147,7 +148,7 @@ class OrderSearch:
             self._check()
 
     def _search(self) -> Status:
-        """Search with the effort asked for; a thorough search begins with a default one and continues from its graph."""
+        """Search; a thorough search begins with a default one and continues from its graph, so that it is not worse."""
         self.engine.prepare(self._check)
         if self.effort != "thorough":
             return self._search_with(self.effort, [])
