@@ -40,7 +40,8 @@ _DIRECTION_MEANINGS = {
         "is based on the shape of the noise; Gaussian noise would give such evidence in at most 1% of components",
         "are based on the shape of the noise; Gaussian noise would give such evidence in at most 1% of components",
     ),
-    "by knowledge": ("follows from your knowledge", "follow from your knowledge"),
+    "given by you": ("was given by you", "were given by you"),
+    "follows from what you gave": ("follows from what you gave", "follow from what you gave"),
     "by intervention": ("is decided by experiments", "are decided by experiments"),
 }
 _MOST_ENVIRONMENTS = 12

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from golem.data.checks import DataWarning
 from golem.data.coded_tables import CodedTable
 from golem.data.moments import Moments
+from golem.data.normal_scores import normal_scores
 from golem.runtime.arrays import to_numpy
 from golem.runtime.messages import warn_user
 from golem.runtime.types import Array, Matrix
@@ -38,25 +39,32 @@ _MORE_SHARDS = f"Read the files in {FEW_SHARDS} or more shards, better 100."
 _SHUFFLE = "Shuffle the rows of the files, with the labels in a column, or leave out the bootstrap."
 
 
-def units_of(moments: Moments, rows: Array | None, shards: Sequence[Moments] = ()) -> Units:
+def units_of(moments: Moments, rows: Array | None, shards: Sequence[Moments] = (), ranked: bool = False) -> Units:
     """Return what can be drawn from, given all rows or the moments of shards; raise a ValueError if there is nothing.
 
-    Missing values are treated as in the moments.
+    Missing values are treated as in the moments. `ranked` says that the moments are those of the normal scores.
     """
     if shards:
         return Shards(moments, tuple(shards))
-    values = np.empty((0, moments.d)) if rows is None else np.asarray(to_numpy(rows), dtype=float)
-    absent = np.isnan(values).any(axis=1)
-    by_em = bool(absent.any()) and moments.missing is not None and moments.missing.method == "em"
-    values = values[~absent] if absent.any() and not by_em else values
-    if len(values) != moments.rows:  # none, or a sample of them
+    given = all_rows(moments, rows)
+    if given is None:
         raise ValueError(
             "Moments of all rows cannot be resampled. Give the rows, or a list of moments of shards "
             "(golem.readers.shards_from_file)."
         )
-    if not moments.coding.is_numeric:
-        return CodedRows(moments, values)
-    return IncompleteRows(moments, values) if by_em else Rows(moments, values)
+    kind = CodedRows if not moments.coding.is_numeric else IncompleteRows if np.isnan(given).any() else Rows
+    return kind(moments, normal_scores(given, moments.coding), given) if ranked else kind(moments, given)
+
+
+def all_rows(moments: Moments, rows: Array | None) -> Matrix | None:
+    """Return the coded rows that moments are of, as floats; None if there are none, or only a sample of them."""
+    if rows is None:
+        return None
+    values = np.asarray(to_numpy(rows), dtype=float)
+    absent = np.isnan(values).any(axis=1)
+    by_em = moments.missing is not None and moments.missing.method == "em"
+    values = values[~absent] if absent.any() and not by_em else values
+    return values if len(values) == moments.rows else None
 
 
 def require_shards(count: int, label: str = "") -> None:
@@ -137,10 +145,11 @@ class Units(ABC):
 
 @dataclass(frozen=True, eq=False)
 class RowsInMemory(Units):
-    """Rows in memory."""
+    """Rows in memory, with the rows as they were given if `values` are their normal scores."""
 
     moments: Moments
     values: Matrix
+    given: Matrix | None = None
     unit: ClassVar[Unit] = "rows"
     _least_in_half, _least_in_fold, _words = 3, 2, ("rows", "n_samples")
 
@@ -149,8 +158,8 @@ class RowsInMemory(Units):
         return len(self.values)
 
     def rows(self, which: NDArray[np.intp]) -> Matrix:
-        """Return some rows, which may have missing values."""
-        return np.asarray(self.values[which])
+        """Return some rows as they were given; they may have missing values."""
+        return np.asarray((self.values if self.given is None else self.given)[which])
 
 
 @dataclass(frozen=True, eq=False)
@@ -207,7 +216,7 @@ class _EstimatedByEM(RowsInMemory):
         """
         dealt = self._dealt(count, rng)
         for k, fold in enumerate(dealt):
-            train, rows = self.part(np.concatenate(dealt[:k] + dealt[k + 1 :])), self.rows(fold)
+            train, rows = self.part(np.concatenate(dealt[:k] + dealt[k + 1 :])), self.values[fold]
             incomplete = np.isnan(rows).any()
             yield train, (with_rows_counted(self.moments, len(fold)), rows) if incomplete else (self.part(fold), None)
 

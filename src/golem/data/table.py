@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import functools
 import hashlib
-import itertools
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -24,7 +23,7 @@ from golem.data.resampling import Drawn, Unit, require_shards
 from golem.data.table_part import Gaussian
 from golem.data.table_part import Part as Part
 from golem.data.table_part import RowSource as RowSource
-from golem.data.targets import require_same_columns, resolve_targets
+from golem.data.targets import mean_shifts, require_same_columns, resolve_targets
 from golem.data.unusable import Unusable, unusable_variables, with_determined
 from golem.data.variables import Coding
 from golem.graphs.interventional import Intervention as Intervention
@@ -176,7 +175,19 @@ class Table:
     def with_moments(self, moments: Iterable[Moments]) -> Table:
         """Return a table with other moments of each part, and without rows."""
         pairs = zip(self.parts, moments, strict=True)
-        return replace(self, parts=tuple(Part(part.label, own, part.targets) for part, own in pairs))
+        return replace(self, parts=tuple(replace(part, moments=own, rows=None, shards=()) for part, own in pairs))
+
+    def with_ranks(self) -> Table:
+        """Return the same rows with the moments of their normal scores, in each part; see `golem.data.normal_scores`.
+
+        What is drawn from it has moments of the same scores and raw rows; resamples themselves cannot be ranked.
+        """
+        return replace(self, parts=tuple(part.with_ranks() for part in self.parts))
+
+    @property
+    def is_ranked(self) -> bool:
+        """Whether the moments are those of normal scores."""
+        return self.parts[0].ranked
 
     def aligned(self, names: Sequence[str]) -> Table:
         """Return the table with the columns of a fit, matched by name or by position; see `Part.aligned`."""
@@ -378,24 +389,10 @@ class Table:
         rows outside an environment, its mean is compared with that of the other environments; the only observational
         environment has shift 0.
         """
-        everything = range(len(self.parts))
-        scale = np.sqrt(self.moments().variances)
-        found, first = np.zeros((len(self.parts), len(scale))), self.coding.first
-        for e in everything:
-            others = [k for k in everything if k != e and not self.targets[k]]
-            others = others or [k for k in everything if k != e and self.targets[e]]
-            if others:
-                rows, means = self._rows_and_means([e, *others])
-                away: Vector = means[0] - rows[1:] @ means[1:] / rows[1:].sum()
-                found[e] = np.divide(away, scale, out=np.zeros(len(scale)), where=scale > 0)
-        return np.column_stack([_largest(found[:, begin:end]) for begin, end in itertools.pairwise(first)])
+        rows, means = self._rows_and_means(range(len(self.parts)))
+        return mean_shifts(rows, means, self.targets, np.sqrt(self.moments().variances), self.coding.first)
 
 
 def _numbers(moments: Moments, columns: Indices) -> Coding:
     """Return the coding of some columns, each taken for a number of its own."""
     return Coding.numeric(tuple(moments.names[j] for j in columns))
-
-
-def _largest(shifts: Matrix) -> Vector:
-    """Return the value of the largest size in each row."""
-    return np.asarray(np.take_along_axis(shifts, np.abs(shifts).argmax(axis=1)[:, None], axis=1)[:, 0])

@@ -9,13 +9,16 @@ from typing import Protocol
 
 import numpy as np
 
+from golem.data.coded_tables import CodedTable
 from golem.data.gaussian_em import observed_log_likelihood
 from golem.data.moments import Moments
-from golem.data.resampling import Drawn, Units, units_of
+from golem.data.normal_scores import normal_scores
+from golem.data.resampling import Drawn, Units, all_rows, units_of
 from golem.data.table_errors import other_width
 from golem.data.targets import naming_environment
 from golem.runtime.arrays import to_numpy
 from golem.runtime.names import column_names, positions
+from golem.runtime.problems import ProblemError
 from golem.runtime.types import Array, Matrix, Vector
 
 # Coded rows of shape (r, d), or a function that reads them if they are needed; None if only moments are known.
@@ -53,6 +56,8 @@ class Part:
         Coded rows (see `golem.data.variables`), which may have missing values; all of them, or a sample.
     shards : tuple of Moments
         The moments of blocks of rows, to resample where the rows are not in memory.
+    ranked : bool
+        Whether the moments are those of the normal scores of the rows; see `with_ranks`.
     """
 
     label: str
@@ -60,6 +65,7 @@ class Part:
     targets: tuple[int, ...] = ()
     rows: RowSource = None
     shards: tuple[Moments, ...] = ()
+    ranked: bool = False
 
     def read_rows(self) -> Array | None:
         """Return the rows, which are read now if they are not in memory; None if only moments are known."""
@@ -79,7 +85,8 @@ class Part:
         place = {j: k for k, j in enumerate(variables)}
         targets = tuple(sorted(place[j] for j in self.targets if j in place))
         shards = tuple(shard.selected(moments.variables) for shard in self.shards)
-        return Part(self.label, moments, targets, self._changed(lambda rows: rows[:, list(variables)]), shards)
+        rows = self._changed(lambda rows: rows[:, list(variables)])
+        return replace(self, moments=moments, targets=targets, rows=rows, shards=shards)
 
     def _changed(self, change: Callable[[Array], Array]) -> RowSource:
         """Return the rows after a change, which is made when they are read."""
@@ -118,11 +125,30 @@ class Part:
     def units(self) -> Units:
         """The rows or shards to draw from; a ValueError if there are none, or only a sample of the rows."""
         with naming_environment(self.label):
-            return units_of(self.moments, self.read_rows(), self.shards)
+            return units_of(self.moments, self.read_rows(), self.shards, self.ranked)
 
     def drawn(self, drawn: Drawn) -> Part:
         """Return some of the rows of this part, given what `units` has drawn."""
-        return Part(self.label, drawn[0], self.targets, drawn[1])
+        return replace(self, moments=drawn[0], rows=drawn[1], shards=())
+
+    @property
+    def has_all_rows(self) -> bool:
+        """Whether the rows that the moments are of are at hand."""
+        return all_rows(self.moments, self.read_rows()) is not None
+
+    def with_ranks(self) -> Part:
+        """Return the same rows with the moments of their normal scores; a ValueError if not all rows are at hand."""
+        if self.ranked:
+            return self
+        rows, moments = all_rows(self.moments, self.read_rows()), self.moments
+        if rows is None:
+            raise ProblemError.of(
+                "{robust='ranks'} needs all rows in memory, and there are only moments or a sample of the rows. Use "
+                "{robust='off'}."
+            )
+        scores = CodedTable(moments.coding, normal_scores(rows, moments.coding))
+        found = scores.moments("em" if np.isnan(rows).any() else "error")
+        return replace(self, moments=replace(found, missing=moments.missing), ranked=True)
 
     @property
     def is_incomplete(self) -> bool:

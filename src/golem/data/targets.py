@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import json
 import reprlib
 from collections import Counter
@@ -15,6 +16,7 @@ from numpy.typing import NDArray
 
 from golem.runtime.messages import counted, nearest, quoted, shortened, suggestion
 from golem.runtime.problems import Parameter, ProblemError, placed
+from golem.runtime.types import Indices, Matrix, Vector
 
 _LEAST_ROWS = 3
 EXAMPLE = '{"control": [], "knockout": ["A"]}'
@@ -209,3 +211,23 @@ def coded_labels(labels: Any, rows: int) -> tuple[tuple[str, ...], NDArray[np.in
     if all(isinstance(value, float) and value.is_integer() for value in distinct):
         distinct = [int(value) for value in distinct]
     return tuple(str(value) for value in distinct), coded.indices.to_numpy(zero_copy_only=False).astype(np.intp)
+
+
+def mean_shifts(rows: Vector, means: Matrix, targets: Sequence[Sequence[int]], scale: Vector, first: Indices) -> Matrix:
+    """Return the shifts of `Table.shifts`, given numbers of rows, means and targets per environment.
+
+    `scale` has the standard deviations of the columns, and `first` the first column of each variable and their number.
+    """
+    found, everything = np.zeros_like(means), range(len(means))
+    for e in everything:
+        others = [k for k in everything if k != e and not targets[k]]
+        others = others or [k for k in everything if k != e and targets[e]]
+        if others:
+            away: Vector = means[e] - rows[others] @ means[others] / rows[others].sum()
+            found[e] = np.divide(away, scale, out=np.zeros(len(scale)), where=scale > 0)
+    return np.column_stack([_largest(found[:, begin:end]) for begin, end in itertools.pairwise(first)])
+
+
+def _largest(shifts: Matrix) -> Vector:
+    """Return the value of the largest size in each row."""
+    return np.asarray(np.take_along_axis(shifts, np.abs(shifts).argmax(axis=1)[:, None], axis=1)[:, 0])

@@ -249,7 +249,7 @@ def _explained(
         if (support := supports[k]) is not None:
             strength[k], error_rate[k] = support
     per_edge: dict[str, Any] = {
-        "sources": _sources(decisions, given, experiments.decided),
+        "sources": _sources(decisions, given, known_edges(graph, problem.knowledge), experiments.decided),
         "strength": strength,
         "error_rate": error_rate,
         "reversible": problem.reversible,
@@ -269,14 +269,17 @@ def _explained(
     )
 
 
-def _sources(decisions: Decisions, given: BoolVector, by_intervention: BoolVector) -> NDArray[np.str_]:
+def _sources(
+    decisions: Decisions, settled: BoolVector, given: BoolVector, by_intervention: BoolVector
+) -> NDArray[np.str_]:
     """Return what the direction of each edge rests on; where several do, the last of these."""
-    sources = np.full(len(given), "structure", dtype="<U13")
+    sources = np.full(len(settled), "structure", dtype="<U13")
     for source, edges in (
         ("none", decisions.undecided),
         ("variances", decisions.by_variance),
         ("shape", decisions.by_shape),
         ("interventions", by_intervention),
+        ("follows", settled),
         ("knowledge", given),
     ):
         sources[edges] = source

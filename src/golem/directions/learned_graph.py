@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from golem.directions.experiments import Hardness
 from golem.graphs.edges import Edges
-from golem.graphs.named_graph import DirectionSource
+from golem.graphs.named_graph import LINK_SOURCES, DirectionSource
 from golem.runtime.types import BoolVector, Vector
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ class LearnedGraph(Edges):
     @property
     def undecided(self) -> BoolVector:
         """Whether the direction of each edge has no evidence."""
-        return self.directed_by("none")
+        return np.isin(known(self.sources), LINK_SOURCES)
 
     def directed_by(self, source: DirectionSource) -> BoolVector:
         """Return whether the direction of each edge rests on a source."""
@@ -104,11 +104,12 @@ class EdgeRecord(NamedTuple):
         The cause and the effect.
     weight : float
         The coefficient; NaN if an end of the edge is a category.
-    direction_from : {"structure", "variances", "shape", "knowledge", "interventions", "none"}
-        "structure": all members of the equivalence class have this direction, also with free noise variances.
-        "variances", "shape": only the noise variances (which depend on the units), or the shape of the noise, give it.
-        "knowledge": it was given, or follows from what was given. "interventions": experiments decide it. "none": no
-        evidence.
+    direction_from : str
+        "knowledge": it was given. "follows": it follows from what was given, together with this graph. "structure": all
+        members of the equivalence class have this direction, also with free noise variances. "variances", "shape":
+        only the noise variances (which depend on the units), or the shape of the noise, give it. "interventions":
+        experiments give it. "unchecked": the class has this direction, but whether it is stable was not checked.
+        "none": no evidence.
     strength : float or None
         Of "shape", "interventions" and, with noise="ev", "variances": deviance by which the best member of the class
         with the other direction is worse. Of "variances" with noise="auto": twice the log odds of the direction.

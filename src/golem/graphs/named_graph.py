@@ -24,7 +24,11 @@ from golem.runtime.types import BoolMatrix, Matrix, Vector
 if TYPE_CHECKING:
     from golem.graphs.graph_document import CoefficientRecord, VariableRecord
 
-DirectionSource = Literal["structure", "variances", "shape", "knowledge", "interventions", "none"]
+DirectionSource = Literal[
+    "knowledge", "follows", "structure", "variances", "shape", "interventions", "unchecked", "none"
+]
+# Sources that are not evidence: an edge with one of them is a link, not an arrow.
+LINK_SOURCES: tuple[DirectionSource, ...] = ("unchecked", "none")
 
 
 @dataclass(frozen=True)
@@ -39,7 +43,7 @@ class EdgeRow:
         The weight, the same in standard deviations of both ends, and its error by least squares with the graph as
         given. None if an end is a category; the error also if the weights are not least squares.
     undecided, by_variance : bool
-        Whether `direction_from` is "none" or "variances".
+        Whether `direction_from` is "none" or "unchecked", and whether it is "variances".
     drop_loss : float or None
         The loss of score without the edge, in units of the deviance (see `golem.diagnostics.edge_loss`).
     direction_from : str or None

@@ -14,7 +14,7 @@ from golem.data.table import Table
 from golem.directions.learned_graph import LearnedGraph
 from golem.estimator.fit import Fit
 from golem.estimator.golem import Golem
-from golem.graphs.named_graph import EDGE_COLUMNS, EdgeRow
+from golem.graphs.named_graph import EDGE_COLUMNS, LINK_SOURCES, EdgeRow
 from golem.runtime.messages import quoted
 from golem.runtime.types import Vector
 from golem.score.regression import weighted_edges
@@ -29,8 +29,10 @@ DIRECTIONS = {
     "structure": "",
     "variances": "by variance",
     "shape": "by shape",
-    "knowledge": "by knowledge",
+    "knowledge": "given by you",
+    "follows": "follows from what you gave",
     "interventions": "by intervention",
+    "unchecked": "structure, unchecked",
     "none": "undecided",
 }
 
@@ -92,7 +94,7 @@ def list_edges(model: Golem, bootstrap: Bootstrap | None = None) -> list[EdgeRow
             EdgeRow(
                 source=names[i],
                 target=names[j],
-                undecided=source == "none",
+                undecided=source in LINK_SOURCES,
                 by_variance=source == "variances",
                 direction_from=source,
                 **row,

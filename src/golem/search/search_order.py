@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 # Many levels or rows make the exact search slow, while the search over orders takes a fraction of a second for so few
 # nodes. An exact search that would take longer than this is not begun.
-_LONGEST_EXACT = 1.0  # seconds
+LONGEST_EXACT = 1.0  # seconds
 # Where a search begins: nodes by the share of their variance that all others explain, and at random.
 STARTS = ("r2", "random")
 COMPILING = (
@@ -93,7 +93,7 @@ def search_order(
            [0, 0, 0]])
     """
     may, must = checked_masks(score.d, allowed, required)
-    longest = _LONGEST_EXACT if time_limit is None else min(time_limit, _LONGEST_EXACT)
+    longest = LONGEST_EXACT if time_limit is None else min(time_limit, LONGEST_EXACT)
     if score.d <= LARGEST_EXACT and score.table_seconds <= longest:
         return _search_exactly(score, may, must)
     compile_engine(type(score))  # once, and before the clock starts

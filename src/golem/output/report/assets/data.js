@@ -45,7 +45,9 @@ const DIRECTIONS = {
   structure: { word: "by structure", style: "", text: "from the structure: all graphs of the equivalence class have it" },
   variances: { word: "by variance", style: "by-variance", text: "from the noise variances alone, so it depends on the units of the columns" },
   shape: { word: "by shape", style: "by-shape", text: "from the shape of the noise alone" },
-  knowledge: { word: "by knowledge", style: "by-knowledge", text: "given by knowledge, or follows from it" },
+  knowledge: { word: "given by you", style: "by-knowledge", text: "given by you" },
+  follows: { word: "follows from what you gave", style: "by-knowledge", text: "follows from what you gave, together with this graph" },
+  unchecked: { word: "structure, unchecked", style: "undecided", text: "the equivalence class has this direction, but its stability was not checked" },
   interventions: { word: "by intervention", style: "by-intervention", text: "from the interventions" },
   none: { word: "undecided", style: "undecided", text: "undecided: no evidence for a direction" },
 };
