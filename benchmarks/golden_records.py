@@ -187,7 +187,7 @@ def refused(table: Callable[[], pd.DataFrame], shell: Sequence[str] = (), **sett
         if all(map(pd.api.types.is_numeric_dtype, given.dtypes)):
             records["numpy"] = given.to_numpy()
         made = {name: memory(lambda X=X: X, lambda: Golem(**settings))() for name, X in records.items()}
-        made["shell"] = command(csv(table), "fit", "data.csv", "-o", "out", "--no-diagnose", *shell)()
+        made["shell"] = command(csv(table), "fit", "data.csv", "-o", "out", "--no-diagnose", "--strict", *shell)()
         return made
 
     return job

@@ -30,7 +30,7 @@ def data(tmp_path):
 
 
 def fit(data, *options, expect=0):
-    result = run.invoke(app, ["fit", str(data), "-o", str(data.parent / "out"), *map(str, options)])
+    result = run.invoke(app, ["fit", "-v", str(data), "-o", str(data.parent / "out"), *map(str, options)])
     assert result.exit_code == expect, result.output
     return result.output
 
@@ -64,7 +64,7 @@ def test_files_hold_what_the_function_returns(data):
     names = np.array(table.names)
     assert written["consensus"] == [[names[i], names[j]] for i, j in np.argwhere(expected.consensus)]
     assert "15 graphs learned from resampled rows" in output
-    assert re.search(r"x\d +-> +x\d +[+-][\d.]+ +\([+-].*, [+-].*\) +100% +\d+%", output)
+    assert re.search(r"x\d +--> +x\d +[+-][\d.]+ +\([+-].*, [+-].*\) +100% +\d+%", output)
 
 
 def test_few_graphs_are_told(data):
@@ -102,7 +102,7 @@ def test_ctrl_c_before_the_first_replicate_leaves_the_files_of_the_fit(data, mon
         raise KeyboardInterrupt
 
     monkeypatch.setattr("golem.workflow.steps.bootstrap", interrupted)
-    assert "edges among 6 variables" in fit(data, "--bootstrap", 10, expect=130)
+    assert "arrows among 6 variables" in fit(data, "--bootstrap", 10, expect=130)
     assert document(data)["bootstrap"] is None
 
 
@@ -123,7 +123,7 @@ main()
 
 
 def test_ctrl_c_keeps_the_replicates_that_are_done(data):
-    command = [sys.executable, "-c", _INTERRUPTED, "fit", data, "-o", data.parent / "out", "--bootstrap", "1000"]
+    command = [sys.executable, "-c", _INTERRUPTED, "fit", "-v", data, "-o", data.parent / "out", "--bootstrap", "1000"]
     # The children of a job in the background are born deaf to Ctrl-C.
     hearing = lambda: signal.signal(signal.SIGINT, signal.SIG_DFL)  # noqa: E731
     process = subprocess.run(command, capture_output=True, preexec_fn=hearing)

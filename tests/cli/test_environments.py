@@ -37,15 +37,21 @@ def frame(tmp_path, monkeypatch):
 
 
 def test_a_column_and_files_give_the_fit_of_python(frame, tmp_path):
-    shown = golem("fit", "data.csv", "--environment", "arm", "--targets", "targets.json", "--bootstrap", 3, "-o", "one")
+    shown = golem(
+        "fit", "-v", "data.csv", "--environment", "arm", "--targets", "targets.json", "--bootstrap", 3, "-o", "one"
+    )
     assert "2 environments" in shown
     assert "'ko': 100 rows, changes 'b'" in shown
     soft = "A weight describes the environments that do not change the effect."
     assert soft in " ".join(shown.split())
     assert soft in (tmp_path / "one" / "report.html").read_text()
-    hard = golem("fit", "--environments", "runs", "--targets", "targets.json", "--intervention", "hard", "-o", "hard")
+    hard = golem(
+        "fit", "-v", "--environments", "runs", "--targets", "targets.json", "--intervention", "hard", "-o", "hard"
+    )
     assert soft not in " ".join(hard.split())
-    golem("fit", "--environments", "runs/control.csv", "runs/ko.csv", "--targets", "targets.json", "-o", "two", "-q")
+    golem(
+        "fit", "-v", "--environments", "runs/control.csv", "runs/ko.csv", "--targets", "targets.json", "-o", "two", "-q"
+    )
     model = Golem().fit(frame, environments="arm", targets=TARGETS)
     for folder in ("one", "two"):
         graph = read_graph(tmp_path / folder / "graph.json")
@@ -96,7 +102,7 @@ def test_a_graph_is_checked_without_the_column_of_labels(frame):
 
 
 def test_a_comparison_summarizes_the_table_and_names_lines(frame, tmp_path):
-    command = ["compare", "data.csv", "--environment", "arm", "--targets", "targets.json", "--methods", "order"]
+    command = ["compare", "-v", "data.csv", "--environment", "arm", "--targets", "targets.json", "--methods", "order"]
     assert "Table: 300 rows, 3 columns (3 numbers)" in golem(*command)
     frame.loc[[250], "a"] = np.nan
     frame.to_csv("data.csv", index=False)

@@ -75,7 +75,7 @@ def test_a_first_row_of_markers_is_no_header(tmp_path):
 def test_usual_marks_are_missing_values_and_one_message_offers_the_choice(marker, rows, tmp_path):
     path = tmp_path / "data.csv"
     path.write_text(text(rows, marker))
-    said = golem("fit", path, "-o", tmp_path / "out", expect=1).output
+    said = golem("fit", path, "-o", tmp_path / "out", "--strict", expect=1).output
     written = f", written {marker!r}" if len(marker) == 1 else ""
     assert f"'a' ({np.isnan(rows[:, 0]).sum()} values{written})" in said
     assert "Drop those rows (--missing drop), use Gaussian EM (--missing em)" in said
@@ -194,7 +194,7 @@ ROWS = "".join(f"{k},{k * k % 7},{k**3 % 11}\n" for k in range(20))
 def test_standard_input_is_called_by_its_name(table, options, message, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "data.csv").write_text("u,v\n1,2\n3,5\n")
-    result = run.invoke(app, ["fit", "-", *options, "-o", "out", "--no-diagnose"], input=table)
+    result = run.invoke(app, ["fit", "-", *options, "-o", "out", "--no-diagnose", "--strict"], input=table)
     said = " ".join(result.output.split())
     assert message in said
     assert "golem-" not in said

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import copy
 import json
 
 import numpy as np
 import pandas as pd
 import pytest
+import sklearn.base
 
 from golem import Golem, Knowledge, Moments
 from golem.baselines import FGS, PC, DirectLiNGAM, Notears, SortRegress
-from golem.data.knowledge import read_edge
+from golem.data.knowledge import as_knowledge
+from golem.data.typed_edges import read_edge
 from golem.graphs.dag import is_dag
 from golem.output import save
 from golem.readers import read_graph
@@ -190,8 +193,8 @@ def test_an_estimator_resolves_names_against_the_columns_of_each_fit(rng):
         assert not edges & {("a", "b"), ("b", "a")}
     with pytest.raises(ValueError, match="refers to 'a', 'b', 'c', which are not columns"):
         model.fit(X)  # x0, x1, x2
-    with pytest.raises(ValueError, match=r"Knowledge.named\(...\), .* got dict"):
-        Golem(knowledge={"required": []}).fit(X)
+    with pytest.raises(ValueError, match=r"Knowledge\(...\), .* got list"):
+        Golem(knowledge=["a"]).fit(X)
 
 
 @pytest.mark.parametrize("model", [Golem("ev"), Golem("nv"), Golem(), Golem("ev", "lbfgs"), Golem("ev", "adam"),
@@ -308,8 +311,33 @@ def test_masks_of_ones_and_zeros_are_masks():
     with pytest.raises(ValueError, match="only true and false"):
         Knowledge(np.full((2, 2), 0.5), np.zeros((2, 2)))
     assert not Knowledge(np.eye(3)).required.any()
-    with pytest.raises(ValueError, match=r"use Knowledge\.named\(forbidden=\["):
-        Knowledge(forbidden=[("a", "b")])
+
+
+def test_names_can_be_given_in_a_dictionary_or_without_a_method():
+    expected = Knowledge.named(forbidden=[("a", "b")], tiers=[["a"], ["b"]])
+    assert Knowledge(forbidden=[("a", "b")], tiers=[["a"], ["b"]]) == expected
+    assert as_knowledge({"forbidden": [("a", "b")], "tiers": [["a"], ["b"]]}) == expected
+    with pytest.raises(ValueError, match="Unknown key 'tier'"):
+        as_knowledge({"tier": [["a"]]})
+    known = copy.deepcopy(Knowledge(np.eye(3)))
+    assert not known.required.any()
+
+
+def test_a_pattern_in_tiers_stands_for_the_columns_that_are_not_named():
+    known = Knowledge(tiers=[["age"], ["T*"], ["*"], ["y"]], required=[("T1", "z")])
+    assert known.expanded(["y", "T1", "z", "age", "T2"]).tiers == (("age",), ("T1", "T2"), ("z",), ("y",))
+    masks = known.resolve(["y", "T1", "z", "age", "T2"])
+    np.testing.assert_array_equal(masks.forbidden[0], [True] * 5)  # y comes last
+    with pytest.raises(ValueError, match=r"refers to 'T1', 'T\*', which are not columns"):
+        known.resolve(["y", "z", "age"])
+
+
+def test_a_model_obeys_tiers_given_as_a_dictionary(rng):
+    X = pd.DataFrame(rng.normal(size=(300, 1)) + rng.normal(size=(300, 4)), columns=["y", "a", "b", "age"])
+    model = Golem(knowledge={"tiers": [["age"], ["*"], ["y"]]}).fit(X)
+    assert not model.adjacency_[0].any()
+    assert not model.adjacency_[:, 3].any()
+    assert sklearn.base.clone(model).get_params()["knowledge"] == model.knowledge
 
 
 def test_a_group_of_tetrad_is_the_list_of_its_edges(tmp_path):

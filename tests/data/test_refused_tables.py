@@ -11,7 +11,8 @@ from typer.testing import CliRunner
 from golem import Golem
 from golem.cli import app
 from golem.comparison import compare_file
-from golem.data.source import Reading, open_source
+from golem.data.reading import Reading
+from golem.data.source import open_source
 from golem.runtime.progress import ProgressDisplay
 
 ROWS = 60
@@ -173,7 +174,7 @@ def test_everything_is_named_with_options_that_work(tmp_path, monkeypatch, kind,
     monkeypatch.chdir(tmp_path)
     table = hopeless(kind)
     table.to_csv("a.csv", index=False)
-    command = ["fit", "a.csv", "-o", "out", "--no-diagnose"]
+    command = ["fit", "a.csv", "-o", "out", "--no-diagnose", "--strict"]
     refused = CliRunner().invoke(app, [*command, "--missing", missing])
     assert refused.exit_code == 1
     works = re.search(r"(?:This works|Drop \w+): (.*?)(?:\. Or impute|, or let|, or use)", refused.output)

@@ -96,6 +96,10 @@ def test_what_can_be_resampled():
     assert few.n == merged([Moments.from_rows(X)] * 2).n == 60
 
 
+def units_of_rows(values):
+    return Table.single(Moments.from_rows(values), values).parts[0].units
+
+
 def rows_of(values):
     return Table.single(Moments.from_rows(values, "abc"[: values.shape[1]]), values)
 
@@ -121,12 +125,31 @@ def test_folds_are_the_rows_of_a_permutation():
 def test_halves_are_complementary():
     rows = np.random.default_rng(0).normal(size=(21, 3)) + 5
     rng = np.random.default_rng(2)
-    halves = list(rows_of(rows).halves(3, np.random.default_rng(2)))
-    assert [half.n for half in halves] == [10] * 6
-    for first, second in zip(halves[::2], halves[1::2], strict=True):
-        shuffled = rng.permutation(21)
+    halves = list(units_of_rows(rows).halves(3, np.random.default_rng(2)))
+    assert [half.n for half, _ in halves] == [10] * 6
+    by_content = units_of_rows(rows).by_content()
+    for (first, of_first), (second, _) in zip(halves[::2], halves[1::2], strict=True):
+        shuffled = by_content[rng.permutation(21)]
         assert_same(first, rows[shuffled[:10]])
         assert_same(second, rows[shuffled[10:20]])
+        np.testing.assert_array_equal(of_first(), rows[shuffled[:10]])
+
+
+def test_halves_depend_neither_on_the_order_nor_on_the_units():
+    rng = np.random.default_rng(0)
+    rows = np.column_stack([rng.normal(size=60), rng.integers(2, size=(60, 3)), rng.integers(3, size=60)])
+    order, columns = rng.permutation(60), rng.permutation(5)
+    first, _ = next(units_of_rows(rows).halves(1, np.random.default_rng(2)))
+    other, _ = next(units_of_rows(rows[order][:, columns] * 3 + 1).halves(1, np.random.default_rng(2)))
+    np.testing.assert_allclose(other.covariance / 9, first.covariance[np.ix_(columns, columns)])
+
+
+def test_neighbours_stay_together_in_blocks():
+    rows = np.arange(40.0)[:, None]
+    for _, read in units_of_rows(rows).halves(3, np.random.default_rng(0), block=5):
+        blocks, counts = np.unique(read()[:, 0] // 5, return_counts=True)
+        assert len(blocks) == 4
+        assert (counts == 5).all()
 
 
 def test_shards_stay_whole():
@@ -153,6 +176,7 @@ def test_where_rows_lack_values_em_is_run_on_each_part():
         np.testing.assert_allclose(train.covariance, expected.covariance, atol=1e-4)
         np.testing.assert_allclose(train.mean, expected.mean, atol=1e-4)
     shuffled = np.random.default_rng(2).permutation(90)
+    shuffled = sample.parts[0].units.by_content()[shuffled]
     half = next(sample.halves(1, np.random.default_rng(2))).moments()
     expected = Moments.from_rows(rows[shuffled[:45]], names, missing="em")
     assert half.missing.cells == expected.missing.cells

@@ -9,7 +9,8 @@ from golem import Golem
 from golem.data.category_columns import read_coded
 from golem.data.checks import DataWarning
 from golem.data.levels import note_of_texts
-from golem.data.source import Reading, open_source
+from golem.data.reading import Reading
+from golem.data.source import open_source
 from golem.data.table_summary import TableSummary
 from golem.data.variables import Coding, Variable
 from golem.readers import moments_from_file

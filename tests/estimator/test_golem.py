@@ -166,11 +166,14 @@ def test_knowledge_is_never_violated():
 def test_knowledge_decides_directions(drawn):
     chain = np.array([[0, 1, 0], [0, 0, 1], [0, 0, 0]])
     rng = np.random.default_rng(1)
-    X = rng.normal(size=(2000, 3)) @ np.linalg.inv(np.eye(3) - chain)
+    X = rng.normal(size=(20000, 3)) @ np.linalg.inv(np.eye(3) - chain)
     free = Golem("nv").fit(X)
     assert free.undecided_.sum() == 2
+    assert {edge.direction_from for edge in free.edges_} == {"none"}
     known = Golem("nv", knowledge=Knowledge.of(3, required=[(0, 1)])).fit(X)
-    assert not known.undecided_.any()  # 0 -> 1 directs 1 - 2 as well, or there would be a collider
+    # 0 -> 1 directs 1 - 2 as well, or there would be a collider.
+    assert [edge.direction_from for edge in known.edges_] == ["knowledge", "follows"]
+    assert not known.undecided_.any()
 
 
 def test_cycles_can_be_left_in(drawn):

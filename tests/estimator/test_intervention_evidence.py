@@ -128,7 +128,7 @@ def test_knowledge_comes_first():
     changed = {"control": CHAIN, "d": CHAIN.change(["d"], variance=9.0)}
     known = Knowledge.named(required=[("a", "b")])
     model = fit(CHAIN, targets, changed, knowledge=known)
-    assert sources(model) == {"ab": "knowledge", "bc": "knowledge", "cd": "knowledge"}
+    assert sources(model) == {"ab": "knowledge", "bc": "follows", "cd": "follows"}
 
 
 @pytest.mark.parametrize("intervention", ["hard", "soft"])

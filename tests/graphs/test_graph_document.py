@@ -54,8 +54,8 @@ def test_version_1_is_read():
     assert document.raw_weights == sparse(VERSION_1["raw_weights"])
     assert document.bootstrap.replicates == 9
     edges = {(source, target): row for source, target, row in document.graph().edge_list()}
-    assert edges["a", "b"] == {"weight": 2.0, "undecided": False, "effect_low": 1.0}
-    assert edges["c", "b"] == {"weight": -1.5, "undecided": True, "drop_loss": 3.0}
+    assert edges["a", "b"] == {"weight": 2.0, "directed": True, "effect_low": 1.0}
+    assert edges["c", "b"] == {"weight": -1.5, "directed": False, "drop_loss": 3.0}
     assert edges["a", "c"]["weight"] == 0.0
     np.testing.assert_array_equal(document.graph().noise_variances, [1.0, 2.0, 3.0])
 

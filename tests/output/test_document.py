@@ -92,7 +92,7 @@ def test_directions_from_knowledge_are_called_so():
     chain = [frozenset(("x0", "x1")), frozenset(("x1", "x2")), frozenset(("x2", "x3"))]
     assert sources() == dict.fromkeys(chain, "none")
     # x0 -> x1 directs the edges after it; a required edge at the end directs no other.
-    assert sources(required=[(0, 1)]) == dict.fromkeys(chain, "knowledge")
+    assert sources(required=[(0, 1)]) == {chain[0]: "knowledge"} | dict.fromkeys(chain[1:], "follows")
     assert sources(forbidden=[(3, 2)]) == dict.fromkeys(chain[:2], "none") | {chain[2]: "knowledge"}
 
 

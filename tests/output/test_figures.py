@@ -13,8 +13,8 @@ import matplotlib.pyplot as plt
 from golem import Golem, GolemCV, plots
 from golem.comparison.other_packages import Estimate
 from golem.comparison.result import Comparison, Row
-from golem.data.knowledge import NamedKnowledge
 from golem.output import figures
+from golem.output.edge_list import list_edges
 from golem.plots import plot_comparison, plot_graph, plot_model, plot_weights
 from golem.simulate import simulate
 
@@ -28,31 +28,18 @@ def test_a_graph_has_an_arrow_an_edge_and_a_label_a_node(model):
     ax = model.plot()
     assert len(ax.patches) == model.adjacency_.sum()
     assert {text.get_text() for text in ax.texts} == set(model.moments_.names)
-    dashed = sum(patch.get_linestyle() != "solid" for patch in ax.patches)
-    assert dashed == model.undecided_.sum()
+    lines = sum(type(patch.get_arrowstyle()).__name__ == "Curve" for patch in ax.patches)
+    assert lines == model.undecided_.sum()
+    assert 0 < lines < len(ax.patches)
     plt.close(ax.figure)
 
 
-def test_directions_from_knowledge_are_solid_and_have_a_diamond():
-    X = np.random.default_rng(0).normal(size=(500, 3)).cumsum(axis=1)
-    table = pd.DataFrame(X, columns=["a", "b", "c"])
-    model = Golem("nv", knowledge=NamedKnowledge(required=(("b", "a"),))).fit(table)
-    graph = model.graph_.directions()
-    given = [edge for edge, source in graph.items() if source == "knowledge"]
-    assert given
-    ax = model.plot()
-    diamonds = [line for line in ax.lines if line.get_marker() == "D"]
-    assert len(diamonds) == len(given)
-    assert sum(patch.get_linestyle() != "solid" for patch in ax.patches) == model.undecided_.sum()
-    legend = {line.get_label(): line for line in ax.get_legend().get_lines()}
-    assert legend["direction from knowledge"].get_marker() == "D"
-    assert legend["positive"].get_marker() == "None"
-    edges = [tuple(edge) for edge in np.argwhere(model.adjacency_).tolist()]
-    curves = [patch._path_original for edge, patch in zip(edges, ax.patches, strict=True) if edge in given]
-    for diamond, curve in zip(diamonds, curves, strict=True):
-        (points,) = curve.to_polygons(closed_only=False)
-        assert np.hypot(*(points - np.ravel(diamond.get_data())).T).min() < 6  # points
-    plt.close(ax.figure)
+def test_the_legend_explains_links_only_if_there_are_any(model):
+    labels = {text.get_text() for text in model.plot().get_legend().get_texts()}
+    assert labels == {"positive", "negative", "arrow: from cause to effect", "line: direction open"}
+    arrows = Golem("ev").fit(simulate(7, 500, "ER1", random_state=1).data)
+    assert {text.get_text() for text in arrows.plot().get_legend().get_texts()} == {"positive", "negative"}
+    plt.close("all")
 
 
 def test_arrows_begin_and_end_at_boxes(model):
@@ -74,11 +61,13 @@ def test_a_given_axes_is_used(model):
     plt.close(figure)
 
 
-def test_weights_in_causal_order_lie_above_the_diagonal(model):
+def test_weights_in_causal_order_lie_above_the_diagonal_and_those_of_links_on_both_sides(model):
     ax = plot_weights(model)
     image = np.asarray(ax.images[0].get_array())
-    assert np.count_nonzero(image) == model.adjacency_.sum()
-    assert not np.tril(image).any()
+    assert np.count_nonzero(np.triu(image)) == model.adjacency_.sum()
+    below = np.tril(image)
+    assert np.count_nonzero(below) == model.undecided_.sum()
+    np.testing.assert_array_equal(below[below != 0], image.T[below != 0])
     plt.close(ax.figure)
 
 
@@ -87,9 +76,9 @@ def test_the_weights_of_a_very_large_graph_are_points(model, monkeypatch):
     ax = plot_weights(model)
     (points,) = ax.collections[:1]
     x, y = points.get_offsets().T
-    assert np.all(y < x)  # effects come after causes
-    order = np.argsort(np.asarray(points.get_array()))
-    np.testing.assert_allclose(np.asarray(points.get_array())[order], np.sort(model.weights_[model.adjacency_]))
+    assert np.sum(y > x) == model.undecided_.sum()  # effects come after causes; links are on both sides
+    sizes = [edge.standardized_weight for edge in list_edges(model)]
+    np.testing.assert_allclose(np.sort(np.asarray(points.get_array())[y < x]), np.sort(sizes))
     plt.close(ax.figure)
 
 

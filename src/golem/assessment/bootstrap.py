@@ -166,6 +166,7 @@ def _replicate_settings(model: Golem, source: Table) -> dict[str, Any]:
     known = read_knowledge(model.knowledge, source.names)
     settings: dict[str, Any] = model.get_params(deep=False) | {"knowledge": known}
     del settings["random_state"]
+    settings["evidence"] = "fast"  # replicates are themselves a check of the directions
     score = score_of(source, model.settings.score_settings)
     settings["score_function"] = score.name  # a half that lacks a level must not choose another one
     if model.solver == "order" and model.noise != "ev" and model.effort is None:
@@ -222,7 +223,7 @@ class _Replicates:
         status, score = model.solution_.status, model.fit_.score
         if status is Status.INTERRUPTED:
             return None
-        graph, undecided, B = model.adjacency_, model.undecided_, model.weights_
+        graph, undecided, B = model.adjacency_, model.graph_.matrix(model.graph_.directed_by("none")), model.weights_
         if undecided.any():
             # A tie-break that is always the same would make weights and effects look certain.
             member = random_member(graph, undecided & model.cpdag_.T, rng)

@@ -6,10 +6,12 @@ import dataclasses
 import warnings
 from dataclasses import dataclass
 
+import numpy as np
 from sklearn.base import clone
 
 from golem.data.moments import Moments
 from golem.data.table import Table
+from golem.directions.learned_graph import known
 from golem.estimator.fit import conclude, learn_scored
 from golem.estimator.golem import Golem
 from golem.estimator.search_fit import NameOrder
@@ -19,6 +21,7 @@ from golem.score.solution import Status
 
 # With more columns a second search takes too long.
 LARGEST = 200
+_NOT_BY_CLASS = ("none", "shape", "interventions")
 # Scores that differ by less are equal.
 _EQUAL = 0.05
 
@@ -74,8 +77,8 @@ def _compared(shown: Golem, other: Golem) -> SecondSearch:
 
 def links(model: Golem) -> BoolMatrix:
     """Return the edges of a model, with both directions where they are undecided without the rows, shape (d, d)."""
-    found: BoolMatrix = model.adjacency_ | (model.undecided_ | model.by_shape_ | model.by_intervention_).T
-    return found
+    graph = model.graph_
+    return graph.partially_directed(np.isin(known(graph.sources), _NOT_BY_CLASS))
 
 
 def _deviance(model: Golem) -> float:

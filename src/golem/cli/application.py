@@ -10,11 +10,13 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from golem.cli import compare, demo, export, fit, report, score, simulate
+from golem.cli.options import EVERYDAY
 from golem.cli.running import fail, guarded
 from golem.cli.terminal import out
 from golem.runtime.version import __version__
 
-_DEBUG = "--debug"
+_DEBUG, _HELP_ALL = "--debug", "--help-all"
+_MANY_OPTIONS = 20
 
 
 def _name_values(command: Any, ctx: Any) -> None:
@@ -29,7 +31,14 @@ def _name_values(command: Any, ctx: Any) -> None:
 
 
 class _Command(TyperCommand):
-    """A command whose help is readable."""
+    """A command whose help is readable: of many options it has those that people need, and with --help-all the rest."""
+
+    shows_all = False
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Read the options."""
+        self.shows_all = _HELP_ALL in args
+        return super().parse_args(ctx, ["--help"] if self.shows_all else args)
 
     def format_usage(self, ctx: Any, formatter: Any) -> None:
         """Write the usage, with arguments in capitals."""
@@ -41,7 +50,17 @@ class _Command(TyperCommand):
     def format_help(self, ctx: Any, formatter: Any) -> None:
         """Write the help."""
         _name_values(self, ctx)
+        few = [one for one in self.params if one.name in EVERYDAY or one.param_type_name == "argument"]
+        rest = (
+            [] if self.shows_all or len(self.params) < _MANY_OPTIONS else [one for one in self.params if one not in few]
+        )
+        shown = [one for one in rest if not getattr(one, "hidden", False)]
+        self.epilog = f"{len(shown)} more options: `{ctx.command_path} {_HELP_ALL}`" if shown else None
+        for one in shown:
+            one.hidden = True  # type: ignore[attr-defined]
         super().format_help(ctx, formatter)
+        for one in shown:
+            one.hidden = False  # type: ignore[attr-defined]
 
 
 class _Commands(TyperGroup):

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import textwrap
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -13,17 +15,18 @@ from golem.cli import options
 from golem.cli.options import TableOptions, reads_table
 from golem.cli.progress_bars import ProgressBars
 from golem.cli.running import fail, skip_slow_imports, user_errors
-from golem.cli.terminal import edge_table, name_cell, out, print_files, print_table, showing_warnings
+from golem.cli.terminal import MOST_LINES, WIDTH, one_line, out, showing_warnings
 from golem.runtime.dialects import SHELL
 from golem.runtime.files import require_writable
 from golem.runtime.interrupts import holding_interrupts, keep
+from golem.runtime.messages import printable
 from golem.runtime.problems import told
 from golem.runtime.result_folder import result_folder
 
 if TYPE_CHECKING:
     from golem.comparison.result import Comparison
 
-_MOST_COMPARED_EDGES = 30
+_MOST_PAIRS, _MOST_WARNINGS = 10, 2
 
 
 @reads_table()
@@ -33,6 +36,7 @@ def compare(
     ],
     output: options.OutputFolder = Path("golem-comparison"),
     quiet: options.Quiet = False,
+    verbose: options.Verbose = False,
     as_json: options.Json = False,
     methods: Annotated[
         list[str],
@@ -88,9 +92,9 @@ def compare(
     from golem.comparison.result import COMPARISON_FILES, report_comparison
     from golem.comparison.run import compare_file, default_methods, packages_not_installed
     from golem.data.files.standard_input import spooled
-    from golem.data.knowledge import with_edges
     from golem.data.source import open_table
     from golem.data.targets import read_targets
+    from golem.data.typed_edges import with_edges
     from golem.workflow.steps import naming, require_kept, title_of
 
     chosen = [name for name in options.all_names(methods) if name]
@@ -102,7 +106,7 @@ def compare(
     with user_errors(), spooled([data]) as paths:
         require_writable(output)
         known = options.read_knowledge_file(knowledge)
-        bars = ProgressBars(bars=not (quiet or as_json), notes=not quiet)
+        bars = ProgressBars(not (quiet or as_json), not quiet, verbose and not (quiet or as_json))
         reading = table.reading
         if environment is not None:
             reading = dataclasses.replace(reading, environment=environment)
@@ -140,17 +144,17 @@ def compare(
     if as_json:
         print(json.dumps([vars(row) for row in result.rows]))  # noqa: T201
     elif not quiet:
-        _print_comparison(result, output)
-        for reason, names in result.left_out.items():
-            out.print(f"\nNot run because {reason}: {', '.join(names)}")
+        left_out = dict(result.left_out)
         everything = everything and not result.settings.get("score")  # all other methods need numbers
         if everything and not paper and environment is None:
-            listed = ", ".join(PAPER_RECIPE)
-            out.print(f"\nNot run because the paper's recipe takes minutes: {listed}. Add them with --paper.")
+            left_out["the paper's recipe takes minutes (add --paper)"] = PAPER_RECIPE
         absent = packages_not_installed(environment is not None)
         if everything and absent:
-            listed = ", ".join(f"{name} ({command})" for name, command in absent.items())
-            out.print(f"\nNot run because they are not installed: {listed}")
+            left_out["not installed"] = tuple(f"{name} ({command})" for name, command in absent.items())
+        for line in _screen(result, output, left_out):
+            out.print(line)
+        if verbose:
+            _print_details(result, left_out)
     if result.interrupted:
         raise KeyboardInterrupt
     if not result.estimates:
@@ -165,16 +169,58 @@ def _with_options(comparison: Comparison) -> Comparison:
     return dataclasses.replace(comparison, rows=rows, warnings=warnings, left_out=left_out)
 
 
-def _print_comparison(comparison: Comparison, output: Path) -> None:
-    """Print the table of a comparison, the warnings, and the edges on which the methods agree."""
-    out.print(str(comparison))
+def _screen(comparison: Comparison, output: Path, left_out: Mapping[str, Sequence[str]]) -> list[str]:
+    """Return the methods, the pairs that most of them connect, what was not run, and where the results are."""
+    warnings = [f"! {warning}" for warning in comparison.warnings][:_MOST_WARNINGS]
+    lines = [one_line(line) for line in (*str(comparison).splitlines(), *warnings)]
+    if left_out:
+        counts = "; ".join(f"{len(names)}, {reason}" for reason, names in left_out.items())
+        lines += textwrap.wrap(f"Not run: {counts}", WIDTH)
+    learned, found = list(comparison.estimates), comparison.agreement()
+    end = [
+        "",
+        "Next",
+        f"  report   {output / 'report.html'}",
+        "  details  --verbose   (columns, what the numbers mean)",
+    ]
+    room = max(3, MOST_LINES - len(lines) - len(end) - 2)
+    if len(learned) > 1 and found:
+        shown = found[: min(room, _MOST_PAIRS)]
+        of = "Pairs" if len(shown) == len(found) else f"The {len(shown)} most frequent of {len(found)} pairs"
+        lines += ["", f"{of} that the {len(learned)} methods connect (see agreement.csv)"]
+        width = max(len(_pair(edge)) for edge in shown)
+        lines += [_agreement(edge, learned, min(width, 40)) for edge in shown]
+    return lines + (end if learned else [])
+
+
+def _pair(edge: Mapping[str, Any]) -> str:
+    return printable(f"{edge['source']}, {edge['target']}").replace("\n", "\\n")
+
+
+def _agreement(edge: Mapping[str, Any], learned: Sequence[str], width: int) -> str:
+    """Return how many methods connect a pair, in which directions."""
+    marks = [edge[name] for name in learned]
+    ways = {
+        f"{edge['source']} --> {edge['target']}": marks.count("->"),
+        f"{edge['target']} --> {edge['source']}": marks.count("<-"),
+        "open": marks.count("--"),
+    }
+    told = ", ".join(f"{count} {printable(way)}" for way, count in ways.items() if count)
+    return one_line(f"  {_pair(edge)[:width]:<{width}}  {edge['methods']:>2}   {told}")
+
+
+def _print_details(comparison: Comparison, left_out: Mapping[str, Sequence[str]]) -> None:
+    """Print what the numbers mean, what was not run, and the warnings."""
+    out.print()
+    for reason, names in left_out.items():
+        out.print(f"Not run, {reason}: {', '.join(names)}")
     if comparison.settings.get("score"):
         from golem.output.document import SCORE_WORDS
 
-        out.print(f"\nScore: {SCORE_WORDS[comparison.settings['score']]}, in units of the deviance; lower is better.")
+        out.print(f"Score: {SCORE_WORDS[comparison.settings['score']]}, in units of the deviance; lower is better.")
     elif any(row.bic is not None for row in comparison.rows):
         out.print(
-            "\nBIC: with least-squares weights and free noise variances; lower is better. It changes if columns are "
+            "BIC: with least-squares weights and free noise variances; lower is better. It changes if columns are "
             "transformed."
         )
     if comparison.estimates and comparison.truth is not None:
@@ -183,21 +229,9 @@ def _print_comparison(comparison: Comparison, output: Path) -> None:
             "pairs of variables whose causal effect would be wrong if computed from the learned graph. TPR: share of "
             "the true edges that were found.",
         )
+    for row in comparison.rows:
+        if row.message:
+            out.print(f"{row.method}: {row.message}")
     for warning, methods in comparison.warnings.items():
         source = f" ({', '.join(methods)})" if methods else ""
         out.print(f"Warning{source}: {warning}", style="yellow")
-    found, learned = comparison.agreement(), list(comparison.estimates)
-    if len(learned) > 1 and found:
-        table = edge_table(f"methods (of {len(learned)})")
-        table.add_column("other directions (-- is undecided)", overflow="fold")
-        shown = found[: out.most(_MOST_COMPARED_EDGES)]
-        for edge in shown:
-            others = ", ".join(f"{edge[name]} {name}" for name in learned if edge[name] in ("<-", "--"))
-            sign = "->" if any(edge[name] == "->" for name in learned) else "--"
-            table.add_row(name_cell(edge["source"]), sign, name_cell(edge["target"]), str(edge["methods"]), others)
-        out.print("\nPairs that the methods connect:")
-        print_table(table)
-        if len(found) > len(shown):
-            out.print(f"... and {len(found) - len(shown)} more in agreement.csv")
-    if learned:
-        print_files(output, ["comparison.csv", "agreement.csv", "distances.csv", "comparison.png"])

@@ -5,8 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from golem.cli.fit_summary import print_findings, print_json, print_saved, print_summary
-from golem.cli.options import Json, OutputFolder, Quiet
+from golem.cli.fit_details import print_details
+from golem.cli.fit_summary import Screen, print_json
+from golem.cli.options import Json, OutputFolder, Quiet, Verbose
 from golem.cli.progress_bars import ProgressBars
 from golem.cli.running import skip_slow_imports, user_errors
 from golem.cli.terminal import out, showing_warnings
@@ -28,7 +29,9 @@ class _DemoProgress(ProgressBars):
         return super().worded(sentence).replace(super().worded(IF_NO_SCATTER_PLOT), "")
 
 
-def demo(output: OutputFolder = Path("demo-output"), quiet: Quiet = False, as_json: Json = False) -> None:
+def demo(
+    output: OutputFolder = Path("demo-output"), quiet: Quiet = False, verbose: Verbose = False, as_json: Json = False
+) -> None:
     """Learn a graph from the bundled Sachs protein data and compare it with the biologists' consensus.
 
     For example:
@@ -57,7 +60,7 @@ def demo(output: OutputFolder = Path("demo-output"), quiet: Quiet = False, as_js
         sachs = load_sachs()
         model = Golem()
         rows = np.log(sachs.values)
-        progress = _DemoProgress(bars=not (quiet or as_json), notes=not quiet)
+        progress = _DemoProgress(not (quiet or as_json), not quiet, verbose and not (quiet or as_json))
         require_writable(output)
         with showing_warnings(quiet):
             learn(model, Table.single(Moments.from_rows(rows, sachs.names), lambda: rows), progress)
@@ -73,29 +76,39 @@ def demo(output: OutputFolder = Path("demo-output"), quiet: Quiet = False, as_js
     if as_json:
         print_json(document, {"consensus": vars(scores)})
     elif not quiet:
-        out.print("Sachs et al. (2005): 853 cells, 11 proteins and phospholipids, log intensities\n")
-        print_summary(model, supplement, document)
-        _print_consensus(scores, sachs.truth, model)
-        print_findings(supplement.diagnosis)
-        print_saved(output)
+        title = "Sachs protein data: 853 cells, 11 signalling molecules (log scale)"
+        Screen(title, _learned(sachs.truth, model), document, supplement, output).print()
+        if verbose:
+            out.print()
+            print_details(model, supplement, document)
+            _print_consensus(scores, len(sachs.truth))
     if was_interrupted(model):
         raise KeyboardInterrupt
 
 
-def _print_consensus(scores: GraphScores, truth: BoolMatrix, model: Golem) -> None:
-    """Print how the graph of the demo compares with the consensus."""
-    found, edges, d = model.adjacency_, int(truth.sum()), len(truth)
-    adjacent = int((found & (truth | truth.T)).sum())
-    decided = found & ~model.undecided_
-    right, reversed_ = int((truth & decided).sum()), int((truth.T & decided).sum())
-    for line in (
-        f"\nOf the {scores.edges} learned edges, {adjacent} are in the consensus of biologists ({right} in the same "
-        f"direction, {reversed_} reversed, {adjacent - right - reversed_} undecided) and "
-        f"{scores.edges - adjacent} are not.",
-        f"Of the {edges} edges of the consensus, {edges - adjacent} are missing.",
-        f"With the arrows as drawn, the SHD is {scores.shd:.0f}: edges to add, remove or reverse to get the "
-        f"consensus (empty graph: {edges}). Between the equivalence classes it is {scores.shd_c:.0f} (SHD-C).",
-        f"Effects computed from this graph would be wrong for {scores.sid:.0f} of {d * (d - 1)} ordered pairs of "
-        "variables (SID).",
-    ):
-        out.print(line)
+def _learned(truth: BoolMatrix, model: Golem) -> list[str]:
+    """Return what was learned, compared with the textbook."""
+    from golem.output.edge_list import edge_counts
+
+    graph = model.graph_
+    found, links = model.adjacency_, int(graph.undecided.sum())
+    known = int((found & (truth | truth.T)).sum())
+    right = int((truth & found & ~model.undecided_).sum())
+    textbook = f"all {known}" if known == len(graph) else f"{known} of them"
+    open_too = (
+        ": these data cannot tell cause from effect" if links == len(graph) else f"; the textbook agrees on {right}"
+    )
+    return [
+        f"{edge_counts(~graph.undecided)} found; the textbook network has {textbook}, and "
+        f"{int(truth.sum()) - known} that were not found.",
+        f"{len(graph) - links} of {len(graph)} directions are known{open_too}.",
+    ]
+
+
+def _print_consensus(scores: GraphScores, d: int) -> None:
+    """Print the distances between the graph of the demo and the textbook."""
+    out.print(
+        f"\nWith one direction per link, the SHD to the textbook network is {scores.shd:.0f} (edges to add, remove or "
+        f"reverse), {scores.shd_c:.0f} between the equivalence classes (SHD-C). Effects computed from this graph would "
+        f"be wrong for {scores.sid:.0f} of {d * (d - 1)} ordered pairs of variables (SID)."
+    )

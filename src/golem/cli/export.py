@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 import typer
 
 from golem.cli.running import user_errors
-from golem.cli.terminal import out
+from golem.cli.terminal import out, showing_warnings
 from golem.runtime.files import require_writable
 from golem.runtime.interrupts import keep
 from golem.runtime.messages import printable
@@ -64,7 +64,7 @@ def export(
     from golem.graphs.formats import format_of, read_graph
     from golem.output.export import export_graph, graph_text
 
-    with user_errors():
+    with user_errors(), showing_warnings(quiet=False):
         if output == Path("-"):
             if to is None:
                 raise ValueError("No format given. Name one with --to, or a file with -o, e.g. graph.graphml.")

@@ -4,25 +4,31 @@ from __future__ import annotations
 
 import dataclasses
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
 from golem.cli import options
-from golem.cli.fit_summary import print_fit, print_fit_json
+from golem.cli.fit_details import print_details
+from golem.cli.fit_summary import Screen, data_title, learned_sentence, print_json
 from golem.cli.options import TableOptions, reads_table
 from golem.cli.progress_bars import ProgressBars
 from golem.cli.running import skip_slow_imports, user_errors
-from golem.cli.terminal import showing_warnings
+from golem.cli.terminal import err, out, showing_warnings
+from golem.runtime.dialects import SHELL
+from golem.runtime.problems import told
+
+if TYPE_CHECKING:
+    from golem.workflow import FitResult
 
 # Options that go with --from; graph.json holds the values of all others.
 _WITH_FROM = (
     "data", "repeat", "output", "certificate", "diagnose", "scatter", "bootstrap", "scheduler", "checkpoint", "quiet",
-    "as_json",
+    "verbose", "as_json",
 )  # fmt: skip
 
 
-@reads_table()
+@reads_table("missing")
 def fit(
     context: typer.Context,
     data: Annotated[
@@ -35,6 +41,7 @@ def fit(
     ] = None,
     output: options.OutputFolder = Path("golem-output"),
     quiet: options.Quiet = False,
+    verbose: options.Verbose = False,
     as_json: options.Json = False,
     scatter: Annotated[
         bool,
@@ -80,6 +87,13 @@ def fit(
         options.model(
             help="Use non-Gaussian noise to decide directions that the equivalence class leaves open, where the linear "
             "model holds (with --solver order and --noise nv or auto)."
+        ),
+    ] = "auto",
+    evidence: Annotated[
+        Literal["auto", "fast"],
+        options.model(
+            help="Check on halves of the rows which directions that follow from the structure survive (auto), or show "
+            "all of them as links (fast)."
         ),
     ] = "auto",
     intervention: options.InterventionKind = "soft",
@@ -153,6 +167,11 @@ def fit(
     forbid: options.Forbid = [],  # noqa: B006
     require: options.Require = [],  # noqa: B006
     knowledge: options.KnowledgeFile = None,
+    tiers: options.Tiers = None,
+    exogenous: options.Exogenous = [],  # noqa: B006
+    outcome: options.Outcome = [],  # noqa: B006
+    missing: options.AutoMissing = "auto",
+    strict: options.Strict = False,
     table: TableOptions = TableOptions(),  # noqa: B008
     environment: options.EnvironmentColumn = None,
     environments: options.EnvironmentFiles = False,
@@ -185,13 +204,10 @@ def fit(
 
     Writes `graph.json`, `edges.csv`, `weights.csv` (only for tables with at most 1000 columns), `graph.png` and
     `report.html` into the output folder; open `report.html` in a browser. Tables with categories have
-    `coefficients.csv` instead of `weights.csv`. `--bootstrap` adds frequencies and intervals to these files, `--select`
-    adds `path.csv` and `path.png`. Ctrl-C keeps the best graph so far (exit code 130).
-
-    `--from` looks for the files of the earlier run in the folder where it was started, in the current folder, and next
-    to the `graph.json`. It reports whether the data and the graph are the same.
+    `coefficients.csv` instead of `weights.csv`. Ctrl-C keeps the best graph so far (exit code 130).
     """
     skip_slow_imports()
+    before = err.lines
     from golem.estimator.golem import Golem
     from golem.runtime.devices import require_device
     from golem.workflow import fit_file, repeat_fit
@@ -210,7 +226,7 @@ def fit(
         "scatter": scatter,
         "scheduler": scheduler,
         "checkpoint": checkpoint,
-        "progress": ProgressBars(bars=not (quiet or as_json), notes=not quiet),
+        "progress": ProgressBars(not (quiet or as_json), not quiet, verbose and not (quiet or as_json)),
     }
     with user_errors(), showing_warnings(quiet):
         if repeat is not None:
@@ -229,9 +245,10 @@ def fit(
                 effort=effort,
                 max_iter=max_iter,
                 time_limit=time_limit,
-                knowledge=options.read_knowledge_file(knowledge),
-                missing=table.missing,
+                knowledge=options.all_knowledge(knowledge, tiers, exogenous, outcome),
+                missing="error" if missing == "auto" else missing,
                 shape=shape,
+                evidence=evidence,
                 intervention=intervention,
                 intercepts=intercepts,
                 score_function=score,
@@ -246,6 +263,8 @@ def fit(
                 **vars(reading),
                 targets=targets,
                 drop_dependent=table.drop_dependent,
+                missing="auto" if missing == "auto" and not strict else None,
+                strict=strict,
                 forbid=forbid,
                 require=require,
                 select=select,
@@ -253,8 +272,41 @@ def fit(
                 **shared,
             )
     if as_json:
-        print_fit_json(result)
+        more: dict[str, Any] = {}
+        if result.certificate is not None:
+            numbers = ("score", "stationarity", "start_score")
+            more["certificate"] = {name: getattr(result.certificate, name) for name in numbers}
+        if result.repeat is not None:
+            more["repeat"] = vars(result.repeat)
+        print_json(result.document, more)
     elif not quiet:
-        print_fit(result)
+        _screen(result, 0 if verbose else err.lines - before).print()
+        if verbose:
+            out.print()
+            print_details(result.model, result.supplement, result.document)
     if result.interrupted:
         raise KeyboardInterrupt
+
+
+def _screen(result: FitResult, said: int) -> Screen:
+    """Return what to print about a fit, after so many lines of notes."""
+    from golem.workflow.steps import title_of
+
+    document, selection, proof = result.document, result.selection, result.certificate
+    sentences = [learned_sentence(document)]
+    if document.missing is not None:
+        sentences.append(document.missing["sentence"])
+    if selection is not None:
+        chosen = " ".join(f"--{name.replace('_', '-')} {value:.6g}" for name, value in selection.chosen.items())
+        sentences.append(f"Penalty chosen by {selection.method}: {chosen}")
+        sentences += [told(selection.note, SHELL)] if selection.note else []
+    if proof is not None:
+        sentences.append(
+            f"Certificate: minimizing the paper's score from this graph gives {proof.score:.6g}; the optimality "
+            f"conditions hold to within {proof.stationarity:.1e}."
+        )
+    if result.repeat is not None:
+        sentences.append(told(result.repeat.sentence, SHELL))
+    paths = [] if document.data is None else document.data.paths
+    title = data_title(title_of(paths) if paths else "Table", document, result.supplement)
+    return Screen(title, sentences, document, result.supplement, result.output, said)

@@ -18,7 +18,7 @@ from golem.runtime.problems import told
 
 if TYPE_CHECKING:
     from golem.data.knowledge import NamedKnowledge
-    from golem.data.source import Reading
+    from golem.data.reading import Reading
 
 # Options under one heading of the help, e.g. `model(help="...")`.
 output = partial(typer.Option, rich_help_panel="Output")
@@ -29,8 +29,17 @@ knowledge = partial(typer.Option, rich_help_panel="Knowledge")
 experiments = partial(typer.Option, rich_help_panel="Experiments")
 data = partial(typer.Option, rich_help_panel="Data")
 
+# The options that the help of a command with many options shows first; --help-all shows all.
+EVERYDAY = (
+    "output", "verbose", "bootstrap", "require", "forbid", "knowledge", "tiers", "outcome", "exogenous", "missing",
+    "categorical", "columns", "drop", "log", "methods", "truth", "environment", "targets",
+)  # fmt: skip
+
 OutputFolder = Annotated[Path, output("--output", "-o", metavar="FOLDER", help="Folder for the results.")]
 Quiet = Annotated[bool, output("--quiet", "-q", help="Print only errors.")]
+Verbose = Annotated[
+    bool, output("--verbose", "-v", help="Also print columns, weights, scores, noise model, search and all findings.")
+]
 Json = Annotated[bool, output("--json", help="Print the summary as JSON.")]
 Forbid = Annotated[list[str], knowledge(metavar="EDGE", help="Forbidden edge, e.g. 'A->B'; may be repeated.")]
 Require = Annotated[list[str], knowledge(metavar="EDGE", help="Required edge, e.g. 'A->B'; may be repeated.")]
@@ -49,6 +58,38 @@ MissingOption = Annotated[
         help="Treatment of missing values: stop (error), drop their rows (drop), or estimate means and covariances by "
         "Gaussian EM (em). Empty cells, NA, N/A, NaN, null, none and the marks * ? . - count as missing (but - is a "
         "value in a column that also contains +)."
+    ),
+]
+Tiers = Annotated[
+    str | None,
+    knowledge(
+        metavar="TIERS",
+        help="Groups of columns in order of time, e.g. 'age,sex; *; income': nothing causes a column of an earlier "
+        "group. The pattern * stands for all other columns.",
+    ),
+]
+Exogenous = Annotated[
+    list[str], knowledge(metavar="COLUMNS", help="Columns that no other column causes, e.g. age,sex; may be repeated.")
+]
+Outcome = Annotated[
+    list[str], knowledge(metavar="COLUMNS", help="Columns that cause no other column, e.g. income; may be repeated.")
+]
+AutoMissing = Annotated[
+    Literal["auto", "error", "drop", "em"],
+    data(
+        "--missing",
+        help="Treatment of missing values: Gaussian EM where it applies, else the complete rows if most are complete "
+        "(auto); estimate means and covariances by Gaussian EM (em); drop their rows (drop); or stop (error). Empty "
+        "cells, NA, N/A, NaN, null, none and the marks * ? . - count as missing (but - is a value in a column that "
+        "also contains +).",
+    ),
+]
+Strict = Annotated[
+    bool,
+    data(
+        "--strict",
+        help="Stop if values are missing or columns cannot be used. Otherwise columns that are constant, determined by "
+        "others or identify rows are left out, with a note.",
     ),
 ]
 NotAvailable = Annotated[
@@ -179,6 +220,20 @@ def read_knowledge_file(path: Path | None) -> NamedKnowledge | None:
     return None if path is None else Knowledge.read(path)
 
 
+def all_knowledge(
+    path: Path | None, tiers: str | None, exogenous: list[str], outcome: list[str]
+) -> NamedKnowledge | None:
+    """Return what is known from --knowledge, --tiers, --exogenous and --outcome; only one of them can have tiers."""
+    from golem.data.knowledge import Knowledge, NamedKnowledge, known_order
+
+    known = read_knowledge_file(path) or NamedKnowledge()
+    if tiers is not None:
+        known = known.joined(Knowledge.named(tiers=[names(tier) or [] for tier in tiers.split(";")]))
+    if exogenous or outcome:
+        known = known.joined(known_order(all_names(exogenous), all_names(outcome)))
+    return None if known.is_empty else known
+
+
 @dataclass(frozen=True)
 class TableOptions:
     """What was typed about a table."""
@@ -197,7 +252,7 @@ class TableOptions:
     @property
     def reading(self) -> Reading:
         """How the files are read."""
-        from golem.data.source import Reading
+        from golem.data.reading import Reading
 
         return Reading(
             names(self.columns),

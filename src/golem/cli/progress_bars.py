@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 class ProgressBars(ProgressDisplay):
     """Shows long work on standard error: bars if it is a terminal, and notes in any case, unless switched off."""
 
-    def __init__(self, bars: bool = True, notes: bool = True) -> None:
-        self._bars, self._notes = bars, notes
+    def __init__(self, bars: bool = True, notes: bool = True, details: bool = False) -> None:
+        self._bars, self._notes, self._details = bars, notes, details
 
     def note(self, sentence: str) -> None:
         """Print a sentence."""
@@ -33,9 +33,9 @@ class ProgressBars(ProgressDisplay):
         return told(sentence, SHELL)
 
     def table(self, text: str) -> None:
-        """Print a summary of the table."""
-        if self._bars:
-            terminal.err.print(text)
+        """Print a summary of the table, if details are wanted."""
+        if self._details:
+            terminal.err.print(self.worded(text))
 
     @contextlib.contextmanager
     def waiting(self, text: str) -> Iterator[None]:

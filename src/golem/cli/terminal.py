@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import warnings
-from collections.abc import Iterator, Sequence
-from pathlib import Path
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
@@ -22,19 +21,26 @@ if TYPE_CHECKING:
 class _Terminal(Console):
     """A console for text that contains names from files, which must not control the terminal.
 
-    It leaves it to the terminal to wrap long lines, so that redirected text has them whole.
+    A terminal gets long lines wrapped at words; redirected text has them whole.
     """
+
+    lines = 0  # that texts took so far
 
     def print(self, *objects: Any, **how: Any) -> None:
         """Print text with control characters escaped."""
         texts = [printable(one) if isinstance(one, str) else one for one in objects]
-        super().print(*texts, **{"soft_wrap": all(isinstance(one, str) for one in objects)} | how)
+        is_text = all(isinstance(one, str) for one in objects)
+        if is_text:
+            self.lines += sum(max(1, -(-len(line) // self.width)) for text in texts for line in text.split("\n"))
+        super().print(*texts, **{"soft_wrap": is_text and not self.is_terminal} | how)
 
     def most(self, count: int) -> int:
         """Return how many lines of a list to print: at least 50 if the output is redirected."""
         return count if self.is_terminal else max(count, _MOST_REDIRECTED)
 
 
+# The screen that a command prints by default.
+MOST_LINES, WIDTH = 25, 80
 # Lines of a list in redirected output. Files have the whole list, and what follows a longer one is easily missed.
 _MOST_REDIRECTED = 50
 # No markup: column names are the user's text, and "[red]" is a valid name.
@@ -42,6 +48,11 @@ out = _Terminal(highlight=False, markup=False)
 err = _Terminal(stderr=True, highlight=False, markup=False)
 # The least width of a name in a table; in a narrow terminal the lines of the table are wrapped instead.
 _NAME_WIDTH = 12
+
+
+def one_line(text: str) -> str:
+    """Return a text that fits into one line of the screen, without its end if it is longer."""
+    return text if len(text) <= WIDTH else f"{text[: WIDTH - 3].rstrip()}..."
 
 
 @contextlib.contextmanager
@@ -97,9 +108,3 @@ def print_table(table: Table) -> None:
     if needed > out.width:
         table.width = needed
     out.print(table, crop=False)
-
-
-def print_files(output: Path, files: Sequence[str]) -> None:
-    """Print which results are in a folder, besides the report."""
-    out.print(f"\nSaved in {output}: {', '.join(files)}")
-    out.print(f"Open the report in a browser: {output / 'report.html'}")

@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from golem.graphs.dag import is_dag, member_of_class
+from golem.graphs.named_graph import LINK_SOURCES
 from golem.runtime.types import BoolMatrix, Matrix
 
 
@@ -47,10 +48,10 @@ class Estimate:
     direction_from: Mapping[tuple[int, int], str] = field(default_factory=dict)
 
     def partially_directed(self) -> BoolMatrix:
-        """Return the graph with its undecided edges undirected, that is in both directions."""
+        """Return the graph with its links undirected, that is in both directions."""
         graph = self.graph.copy()
         for (i, j), source in self.direction_from.items():
-            graph[j, i] |= source == "none"
+            graph[j, i] |= source in LINK_SOURCES
         return graph
 
 

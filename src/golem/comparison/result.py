@@ -127,20 +127,18 @@ class Comparison:
         return any(row.status == "interrupted" for row in self.rows)
 
     def graphs(self) -> dict[str, BoolMatrix]:
-        """Return the graphs by method; the truth, if there is one, comes first."""
-        found = {name: estimate.graph for name, estimate in self.estimates.items()}
+        """Return the graphs by method, with links in both directions; the truth, if there is one, comes first."""
+        found = {name: estimate.partially_directed() for name, estimate in self.estimates.items()}
         return found if self.truth is None else {"truth": self.truth} | found
 
     def agreement(self) -> list[dict[str, Any]]:
         """List the edges of all methods, most frequent first.
 
         Each has `source` and `target` (in the direction of most methods), the number of `methods` that connect the two,
-        and for every method and the truth "->", "<-", "--" (undirected, undecided, or both directions) or "".
+        and for every method and the truth "->", "<-", "--" (a link, or both directions) or "".
         """
-        marked = {name: estimate.partially_directed() for name, estimate in self.estimates.items()}
-        graphs = self.graphs() | marked
-        d = len(self.names)
-        learned = np.array(list(marked.values()), dtype=bool).reshape(-1, d, d)
+        graphs, d = self.graphs(), len(self.names)
+        learned = np.array([graphs[name] for name in self.estimates], dtype=bool).reshape(-1, d, d)
         table = []
         joined = np.any([graph | graph.T for graph in graphs.values()], axis=0) if graphs else np.zeros((0, 0), bool)
         for i, j in np.argwhere(np.triu(joined)):

@@ -30,10 +30,11 @@ from golem.comparison.result import Comparison, Row, Step
 from golem.data.coded_tables import counts_in_moments
 from golem.data.files.table_files import Paths, listed
 from golem.data.inputs import check_knowledge, read_knowledge, require_shape
-from golem.data.knowledge import Knowledge, NamedKnowledge
+from golem.data.knowledge import Knowledge, NamedKnowledge, as_knowledge
 from golem.data.levels import warn_of_single_rows
 from golem.data.missing import MissingChoice
-from golem.data.source import CovarianceSource, Reading, Source, TableSource, open_table
+from golem.data.reading import Reading
+from golem.data.source import CovarianceSource, Source, TableSource, open_table
 from golem.data.table import Table
 from golem.data.table_checks import check_table
 from golem.data.table_reading import read_table
@@ -150,7 +151,8 @@ def compare(
             row = _with_scores(row, outcome.estimate, score, true_graph)
         found.append(row)
     # Knowledge by name keeps its tiers.
-    by_name = knowledge if isinstance(knowledge, NamedKnowledge) else masks.by_name(variables)
+    known = as_knowledge(knowledge)
+    by_name = known.expanded(variables) if isinstance(known, NamedKnowledge) else masks.by_name(variables)
     settings = {
         "n": table.moments().rows,
         "missing": missing,

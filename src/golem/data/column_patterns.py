@@ -46,16 +46,25 @@ def _matching(given: str, option: str, names: Sequence[str]) -> list[str]:
     """Return the columns that match a pattern, which is not the name of a column."""
     if given == _ALL:
         return list(names)
-    is_pattern = isinstance(given, str) and _WILDCARD.search(given)
-    if is_pattern and (found := [name for name in names if _regex(given).fullmatch(name)]):
+    if is_pattern(given) and (found := [name for name in names if matches(given, name)]):
         return found
-    what = f"No column matches {given!r}" if is_pattern else f"There is no column {quoted([given])} among those used"
+    what = (
+        f"No column matches {given!r}"
+        if is_pattern(given)
+        else f"There is no column {quoted([given])} among those used"
+    )
     raise ProblemError(f"{what} (", Set(option, [given]), f"). {suggestion(given, names, 'columns')}")
 
 
-def _regex(pattern: str) -> re.Pattern[str]:
-    """Return a pattern as a regular expression; brackets are letters, because names of columns contain units."""
-    return re.compile(re.escape(pattern).replace(r"\*", ".*").replace(r"\?", "."), re.DOTALL)
+def is_pattern(text: object) -> bool:
+    """Return whether a text has wildcards."""
+    return isinstance(text, str) and bool(_WILDCARD.search(text))
+
+
+def matches(pattern: str, name: str) -> bool:
+    """Return whether a name matches a pattern; brackets are letters, because names of columns contain units."""
+    regex = re.escape(pattern).replace(r"\*", ".*").replace(r"\?", ".")
+    return is_pattern(pattern) and re.fullmatch(regex, name, re.DOTALL) is not None
 
 
 def as_patterns(chosen: Collection[str], names: Sequence[str]) -> list[str]:

@@ -13,7 +13,7 @@ from sklearn.utils.validation import validate_data
 
 from golem.data.checks import require_numbers
 from golem.data.coded_tables import CodedTable
-from golem.data.knowledge import Knowledge, NamedKnowledge
+from golem.data.knowledge import Knowledge, KnowledgeLike, NamedKnowledge, as_knowledge
 from golem.data.table import Table
 from golem.data.table_errors import other_width
 from golem.data.table_input import is_table, real_matrix, rows_and_names
@@ -76,25 +76,25 @@ def numpy_rows(rows: Array) -> Matrix:
     return np.asarray(to_numpy(rows), dtype=float)
 
 
-def read_knowledge(knowledge: Knowledge | NamedKnowledge | None, names: Sequence[str]) -> Knowledge:
+def read_knowledge(knowledge: KnowledgeLike, names: Sequence[str]) -> Knowledge:
     """Return knowledge as masks for columns of these names; raise a ValueError if it does not fit them."""
-    d = len(names)
+    d, knowledge = len(names), as_knowledge(knowledge)
     if knowledge is None:
         return Knowledge.of(d)
     if isinstance(knowledge, NamedKnowledge):
         return knowledge.resolve(names)
     if not isinstance(knowledge, Knowledge):
         raise ValueError(
-            f"knowledge must be Knowledge.named(...), Knowledge.read(file) or Knowledge.of({d}, ...); got "
+            f"knowledge must be a dictionary, Knowledge(...), Knowledge.read(file) or Knowledge.of({d}, ...); got "
             f"{type(knowledge).__name__}."
         )
     require_shape(knowledge.forbidden, d, "the knowledge masks")
     return knowledge
 
 
-def check_knowledge(knowledge: Knowledge | NamedKnowledge | None, names: Sequence[str]) -> None:
+def check_knowledge(knowledge: KnowledgeLike, names: Sequence[str]) -> None:
     """Raise the errors of `read_knowledge` without building masks, before a long pass over the rows."""
-    if isinstance(knowledge, NamedKnowledge):
+    if isinstance(knowledge := as_knowledge(knowledge), NamedKnowledge):
         knowledge.require_columns(names)
     elif knowledge is not None:
         read_knowledge(knowledge, names)

@@ -5,13 +5,14 @@ from __future__ import annotations
 import functools
 import json
 import reprlib
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import InitVar, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from golem.data.column_patterns import matches
 from golem.data.files.batches import naming
 from golem.data.tetrad_knowledge import BEGINS, parse_tetrad_knowledge
 from golem.graphs.dag import cycle_text, find_cycle
@@ -25,7 +26,7 @@ _EXAMPLE = '{"forbidden": [["A", "B"]], "required": [], "tiers": [["A"], ["B", "
 
 @dataclass(frozen=True, eq=False)
 class Knowledge:
-    """Masks over the edges of a graph on d nodes.
+    """Masks over the edges of a graph on d nodes; with names instead, the same as `Knowledge.named`.
 
     Parameters
     ----------
@@ -33,6 +34,8 @@ class Knowledge:
         `forbidden[i, j]`: the graph must not have the edge i -> j.
     required : ndarray of shape (d, d), bool
         `required[i, j]`: the graph must have the edge i -> j. None by default.
+    tiers : sequence of sequence of str
+        Groups of names in order of time; then `forbidden` and `required` are pairs of names.
 
     Raises
     ------
@@ -46,21 +49,25 @@ class Knowledge:
     array([[1, 0, 0],
            [0, 1, 0],
            [1, 1, 1]])
+    >>> Knowledge(tiers=[["age", "sex"], ["*"], ["income"]]).resolve(["income", "job", "sex", "age"]).forbidden[0, 1]
+    np.True_
     """
 
     forbidden: BoolMatrix
     required: BoolMatrix = field(default_factory=lambda: np.zeros((0, 0), dtype=bool))
+    tiers: InitVar[Sequence[Sequence[str]]] = ()
 
-    def __post_init__(self) -> None:
+    def __new__(cls, forbidden: Any = (), required: Any = (), tiers: Any = ()) -> Any:
+        """Return knowledge by name if names are given."""
+        if tiers or any(isinstance(edges, list | tuple) and _are_named(edges) for edges in (forbidden, required)):
+            return cls.named(forbidden, required, tiers)
+        return super().__new__(cls)
+
+    def __post_init__(self, tiers: Any) -> None:
         if not np.size(self.required):
             object.__setattr__(self, "required", np.zeros(np.shape(self.forbidden), dtype=bool))
         for name in ("forbidden", "required"):
             given = np.asarray(getattr(self, name))
-            if given.dtype.kind in "US":
-                raise ValueError(
-                    f"Knowledge(...) takes boolean matrices. For {name} edges by name, use "
-                    f"Knowledge.named({name}=[('A', 'B')])."
-                )
             if given.dtype != bool and not np.isin(given, (0, 1)).all():
                 raise ValueError(f"The mask of {name} edges must contain only true and false, or 1 and 0.")
             object.__setattr__(self, name, given.astype(bool, copy=False))
@@ -152,10 +159,7 @@ class Knowledge:
                 raise ValueError(f"The file is not valid JSON ({error}). Example: {_EXAMPLE}.") from None
             if not isinstance(content, dict):
                 raise ValueError(f"Expected a JSON object, got a {type(content).__name__}. Example: {_EXAMPLE}.")
-            unknown = [key for key in content if key not in _KEYS]
-            if unknown:
-                raise ValueError(f"Unknown key {quoted(unknown[:1])}. {suggestion(unknown[0], _KEYS, 'keys')}")
-            return cls.named(**content)
+            return _of_mapping(content)
 
     def by_name(self, names: Sequence[str]) -> NamedKnowledge:
         """Return the same knowledge by the names of the nodes, without edges that are always forbidden."""
@@ -203,7 +207,7 @@ class NamedKnowledge:
         Edges, (cause, effect).
     tiers : tuple of tuple of str
         Groups of names in order of time: no edge goes from a later to an earlier tier. Variables without a tier are
-        not restricted.
+        not restricted. A pattern such as `T*` stands for all columns that match it and are not named; `*` for all.
 
     Raises
     ------
@@ -271,10 +275,24 @@ class NamedKnowledge:
         tiers = tuple(tuple(name for name in tier if name not in gone) for tier in self.tiers)
         return NamedKnowledge(forbidden, required, tiers)
 
+    def expanded(self, names: Sequence[str]) -> NamedKnowledge:
+        """Return the knowledge with the columns of these names in place of the patterns in tiers."""
+        columns, placed = set(names), {name for tier in self.tiers for name in tier}
+        left = [name for name in names if name not in placed]
+        tiers = []
+        for tier in self.tiers:
+            found: list[str] = []
+            for item in tier:
+                own = [item] if item in columns else [name for name in left if matches(item, name)]
+                found += own or ([] if item == "*" else [item])  # `require_columns` refuses what is not a column
+                left = [name for name in left if name not in own]
+            tiers.append(tuple(found))
+        return replace(self, tiers=tuple(tiers))
+
     def require_columns(self, names: Sequence[str]) -> None:
         """Raise a ValueError if names are not among the columns; it lists all of them."""
         columns = set(names)
-        unknown = [name for name in self.names if name not in columns]
+        unknown = [name for name in self.expanded(names).names if name not in columns]
         if unknown:
             what = "is not a column" if len(unknown) == 1 else "are not columns"
             hint = suggestion(unknown[0], names, "columns")
@@ -285,8 +303,8 @@ class NamedKnowledge:
     def resolve(self, names: Sequence[str]) -> Knowledge:
         """Return masks for columns of these names; raise a ValueError if a name is not among them."""
         self.require_columns(names)
-        where = {name: k for k, name in enumerate(names)}
-        groups: Any = ([[where[name] for name in group] for group in getattr(self, key)] for key in _KEYS)
+        where, known = {name: k for k, name in enumerate(names)}, self.expanded(names)
+        groups: Any = ([[where[name] for name in group] for group in getattr(known, key)] for key in _KEYS)
         return Knowledge.of(len(names), *groups)
 
     def document(self) -> dict[str, list[list[str]]]:
@@ -294,43 +312,36 @@ class NamedKnowledge:
         return {key: [list(item) for item in getattr(self, key)] for key in _KEYS}
 
 
-def read_edge(text: str, names: Sequence[str]) -> tuple[str, str]:
-    """Read "A->B" as an edge between two columns; blanks and quotes around the names are ignored.
+# What the parameter `knowledge` can be.
+KnowledgeLike = Knowledge | NamedKnowledge | Mapping[str, Any] | None
 
-    A name may contain "->" itself: the text is split at the arrow that leaves two column names.
+
+def as_knowledge(given: Any) -> Any:
+    """Return knowledge that was given as a dictionary of lists of names; anything else as it is.
 
     Examples
     --------
-    >>> read_edge("a->b -> c", ["a->b", "c"])
-    ('a->b', 'c')
+    >>> as_knowledge({"tiers": [["age"], ["income"]]}).tiers
+    (('age',), ('income',))
     """
-    pieces = text.split("->")
-    if len(pieces) < 2:
-        raise ValueError(f"{shown(text)} is not an edge. Write 'A->B', with the cause first.")
-    known = set(names)
-    splits = [("->".join(pieces[:k]), "->".join(pieces[k:])) for k in range(1, len(pieces))]
-    found = [(_unquoted(cause, known), _unquoted(effect, known)) for cause, effect in splits]
-    fitting = list(dict.fromkeys(edge for edge in found if known.issuperset(edge)))
-    if len(fitting) == 1:
-        return fitting[0]
-    if fitting:
-        ways = " or ".join(f"{shown(cause)} -> {shown(effect)}" for cause, effect in fitting)
-        raise ValueError(f"{shown(text)} is ambiguous: {ways}. Put the names in double quotes.")
-    if len(found) > 1:
-        raise ValueError(f"{shown(text)} is not an edge between two columns. Write 'A->B', one edge at a time.")
-    unknown = next(name for name in found[0] if name not in known)
-    raise ValueError(
-        f"{shown(text)} refers to {shown(unknown)}, which is not a column. {suggestion(unknown, names, 'columns')}"
-    )
+    return _of_mapping(given) if isinstance(given, Mapping) else given
 
 
-def _unquoted(text: str, known: set[str]) -> str:
-    """Strip blanks and quotes unless they belong to the name."""
-    for name in (text, text.strip()):
-        if name in known:
-            return name
-    name = text.strip()
-    return name[1:-1].replace('""', '"') if len(name) > 1 and name[0] == name[-1] == '"' else name
+def _of_mapping(content: Mapping[str, Any]) -> NamedKnowledge:
+    """Return knowledge by name; refuse unknown keys."""
+    if unknown := [key for key in content if key not in _KEYS]:
+        raise ValueError(f"Unknown key {quoted(unknown[:1])}. {suggestion(unknown[0], _KEYS, 'keys')}")
+    return Knowledge.named(**content)
+
+
+def known_order(exogenous: Sequence[str], outcome: Sequence[str]) -> NamedKnowledge:
+    """Return tiers: nothing else causes the exogenous variables, and outcomes cause nothing else."""
+    return Knowledge.named(tiers=[tier for tier in (exogenous, ["*"], outcome) if tier])
+
+
+def _are_named(edges: Sequence[Any]) -> bool:
+    """Return whether edges are pairs of names."""
+    return any(isinstance(end, str) for edge in edges if isinstance(edge, list | tuple) for end in edge)
 
 
 def _name_lists(key: str, given: Any) -> tuple[Any, ...]:
@@ -366,12 +377,3 @@ def _require_nodes(d: int, *nodes: int) -> None:
     for node in nodes:
         if not 0 <= node < d:
             raise ValueError(f"There is no node {node}. The nodes are numbered 0 to {d - 1}.")
-
-
-def with_edges(
-    known: NamedKnowledge | None, forbid: Sequence[str], require: Sequence[str], columns: Sequence[str]
-) -> NamedKnowledge | None:
-    """Add edges between columns, such as "A->B", to knowledge by name; None if nothing is known."""
-    forbidden, required = ([read_edge(text, columns) for text in texts] for texts in (forbid, require))
-    known = (known or NamedKnowledge()).joined(Knowledge.named(forbidden, required))
-    return None if known.is_empty else known

@@ -117,14 +117,25 @@ class Units(ABC):
         which = rng.integers(len(self), size=len(self))
         return as_half(self.repeated(which)), functools.partial(self.rows, which)
 
-    def halves(self, pairs: int, rng: np.random.Generator) -> Iterator[Moments]:
-        """Yield the moments of random complementary halves (Shah and Samworth 2013); an odd unit is left out."""
+    def halves(self, pairs: int, rng: np.random.Generator, block: int = 1) -> Iterator[Drawn]:
+        """Yield random complementary halves (Shah and Samworth 2013) of blocks of units; an odd one is left out.
+
+        Single units are dealt by their content, so that the halves do not depend on the order of the rows. Neighbours
+        that depend on each other stay together in blocks.
+        """
         self._require(2 * self._least_in_half, "Halves")
-        half = len(self) // 2
+        order = self.by_content() if block == 1 else np.arange(len(self))
+        blocks = np.array_split(order, max(2, len(self) // block))
+        half = len(blocks) // 2
         for _ in range(pairs):
-            shuffled = rng.permutation(len(self))
-            yield self.part(shuffled[:half])
-            yield self.part(shuffled[half : 2 * half])
+            shuffled = rng.permutation(len(blocks))
+            for chosen in (shuffled[:half], shuffled[half : 2 * half]):
+                which = np.concatenate([blocks[k] for k in chosen])
+                yield self.part(which), functools.partial(self.rows, which)
+
+    def by_content(self) -> NDArray[np.intp]:
+        """Return the numbers of the units in an order that does not depend on how they are given, if it is known."""
+        return np.arange(len(self))
 
     def folds(self, count: int, rng: np.random.Generator) -> Iterator[tuple[Moments, Drawn]]:
         """Shuffle the units into folds; yield the moments without each fold, and the fold."""
@@ -160,6 +171,18 @@ class RowsInMemory(Units):
     def rows(self, which: NDArray[np.intp]) -> Matrix:
         """Return some rows as they were given; they may have missing values."""
         return np.asarray((self.values if self.given is None else self.given)[which])
+
+    def by_content(self) -> NDArray[np.intp]:
+        """Return the rows sorted by hashes of the ranks of their values.
+
+        Columns are told apart by how often their values occur, so that neither units nor the order or the names of the
+        columns matter.
+        """
+        given = self.values if self.given is None else self.given
+        ranks = np.stack([np.unique(column, return_inverse=True)[1] for column in given.T], axis=1)
+        bits = _mixed(ranks.astype(np.uint64) + np.uint64(1))
+        total = _mixed(bits ^ _mixed(bits.sum(axis=0, dtype=np.uint64))).sum(axis=1, dtype=np.uint64)
+        return np.argsort(total, kind="stable")
 
 
 @dataclass(frozen=True, eq=False)
@@ -297,6 +320,13 @@ class Shards(Units):
     def part(self, which: NDArray[np.intp]) -> Moments:
         """Return the moments of some shards, each taken once."""
         return merged([self.shards[k] for k in which])
+
+
+def _mixed(bits: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Return well-mixed hashes of numbers (splitmix64)."""
+    bits = (bits ^ (bits >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    bits = (bits ^ (bits >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return bits ^ (bits >> np.uint64(31))
 
 
 def merged(parts: Sequence[Moments]) -> Moments:

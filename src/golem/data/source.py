@@ -7,29 +7,37 @@ import functools
 import math
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from golem.data.coded_tables import counts_in_moments
+from golem.data.coded_tables import CodedTable, counts_in_moments
 from golem.data.files.batches import naming
 from golem.data.files.covariance_files import CovarianceFile, is_tetrad_covariance
 from golem.data.files.level_scan import reading_categories
 from golem.data.files.standard_input import source_name
 from golem.data.files.streaming import KeptRows
-from golem.data.files.table_files import TableFiles, find_files, listed
+from golem.data.files.table_files import TableFiles, find_files
 from golem.data.levels import warn_of_similar_levels
 from golem.data.missing import MissingChoice
 from golem.data.moments import Moments
 from golem.data.readers import COPIES_OF_EM, FileRows, moments_by_em, read_rows, shards_by_label
+from golem.data.reading import Reading
 from golem.data.refused_tables import describing_refusal
 from golem.data.resampling import merged
 from golem.data.table import Part, Table
 from golem.data.table_reading import Targets
 from golem.data.table_summary import TableSummary
-from golem.data.targets import EXAMPLE
-from golem.data.unusable import Unusable, dependent_in_table, unusable_error, unusable_variables, without_levels
+from golem.data.treatment import working_treatment
+from golem.data.unusable import (
+    Unusable,
+    dependent_in_table,
+    identifying,
+    unusable_error,
+    unusable_in_table,
+    unusable_variables,
+    without_levels,
+)
 from golem.runtime.machine import free_memory
 from golem.runtime.messages import quoted
 from golem.runtime.problems import ProblemError, Remedy, Set, Text
@@ -40,80 +48,12 @@ from golem.runtime.types import Matrix
 # shards of consecutive rows.
 ROWS_UP_TO = 2**28
 SHARDS = 100
+# Half of these are a half of the rows. Each has a covariance, which takes too much memory for many columns.
+HALVED_SHARDS, _MOST_HALVED = 16, 1000
 # Tables with more numbers are not kept in memory for the checks that need rows, which then use a sample.
 MOST_NUMBERS = 5_000_000
 # Memory for one code of a category in all copies of the rows.
 _BYTES_PER_CODE = 24
-
-
-@dataclass(frozen=True)
-class Reading:
-    """How files are read; see `golem.readers.moments_from_file` and `golem.readers.read_covariance`.
-
-    Where a list is expected, a single name or marker will do.
-
-    Examples
-    --------
-    >>> reading = Reading(drop="id", na=-999)
-    >>> reading.drop, reading.na
-    (['id'], ['-999'])
-    """
-
-    columns: Sequence[str] | None = None
-    drop: Sequence[str] = ()
-    header: bool | None = None
-    na: Sequence[Any] = ()
-    categorical: Sequence[str] = ()
-    numeric: Sequence[str] = ()
-    covariance: bool = False
-    rows: int | None = None
-    environment: str | None = None
-    environments: bool = False
-
-    def __post_init__(self) -> None:
-        for name in ("columns", "drop", "na", "categorical", "numeric"):
-            given = getattr(self, name)
-            items = None if given is None else listed(given)
-            object.__setattr__(self, name, list(map(str, items)) if name == "na" and items is not None else items)
-
-    def open(self, paths: Sequence[str]) -> TableFiles:
-        """Open the files of a table."""
-        return TableFiles.open(
-            paths,
-            columns=self.columns,
-            drop=self.drop,
-            header=self.header,
-            na=self.na,
-            categorical=self.categorical,
-            numeric=self.numeric,
-            hidden=self.environment,
-        )
-
-    def without(self, unusable: Sequence[Unusable], progress: ProgressDisplay) -> Reading:
-        """Leave out columns that cannot be used, with a note."""
-        names = [column.name for column in unusable]
-        are = "which is" if len(names) == 1 else "which are"
-        progress.note(f"Dropped {quoted(names)}, {are} constant or determined by other columns.")
-        return replace(self, drop=[*self.drop, *names])
-
-    def has_environments(self, targets: Targets | None) -> bool:
-        """Return whether the rows come from environments; raise a ValueError if the options contradict each other."""
-        if self.environment is not None and self.environments:
-            raise ProblemError.of(
-                "{environment=...} names the column with the experiments; {environments=True} says that each file "
-                "is one. Use one of them."
-            )
-        given = self.environment is not None or self.environments
-        if given and targets is None:
-            raise ProblemError("Environments need ", Set("targets"), f", for example a JSON file with {EXAMPLE}.")
-        if targets is not None and not given:
-            raise ProblemError.of(
-                "{targets=...} needs environments: add {environment=...} for a column that names them, or "
-                "{environments=True} if each file is one."
-            )
-        if given and (self.covariance or self.rows is not None):
-            raise ProblemError.of("A covariance matrix has no environments. Remove {covariance=True} and {rows=...}.")
-        return given
 
 
 def open_source(
@@ -121,13 +61,16 @@ def open_source(
     reading: Reading,
     *,
     divided: bool = False,
+    halved: bool = False,
     checked: bool = False,
     whole: bool = False,
     scheduler: str | None = None,
+    strict: bool = True,
     targets: Targets | None = None,
 ) -> Source:
     """Open the files of a table, of environments with these targets, or a covariance matrix; see `TableSource`."""
-    how: dict[str, Any] = {"divided": divided, "checked": checked, "whole": whole, "scheduler": scheduler}
+    how: dict[str, Any] = {"divided": divided, "halved": halved, "checked": checked, "whole": whole}
+    how |= {"scheduler": scheduler, "strict": strict}
     if reading.has_environments(targets):
         return TableSource(reading.open(paths).labelled(reading.environment, targets), targets, **how)
     if reading.covariance:
@@ -217,6 +160,13 @@ class CovarianceSource:
         """Return the columns to drop so that a graph can be learned."""
         return self.read(missing, progress).unusable()
 
+    def identifiers(self) -> list[Unusable]:
+        """Return the columns that identify rows: there are no rows."""
+        return []
+
+    def treatment(self, progress: ProgressDisplay) -> None:
+        """Return no treatment of missing values: there are none."""
+
     def describing_refusal(self, missing: MissingChoice, progress: ProgressDisplay) -> AbstractContextManager[None]:
         """Leave errors as they are."""
         return contextlib.nullcontext()
@@ -233,12 +183,16 @@ class TableSource:
         The columns that each environment changes.
     divided : bool
         Whether rows will be resampled or divided into folds.
+    halved : bool
+        Whether halves of the rows will be taken, if that is possible.
     checked : bool
         Whether the checks or the directions will need the rows, if they are few.
     whole : bool
         Whether the rows of the table must be all rows; otherwise a large table of numbers has a sample of them.
     scheduler : str, optional
         Address of a Dask scheduler whose workers read the files.
+    strict : bool
+        Whether an error refuses the table, so that it is described as a whole.
     """
 
     def __init__(
@@ -247,19 +201,24 @@ class TableSource:
         targets: Targets | None = None,
         *,
         divided: bool = False,
+        halved: bool = False,
         checked: bool = False,
         whole: bool = False,
         scheduler: str | None = None,
+        strict: bool = True,
     ) -> None:
         self.files, self._targets, self._whole, self._scheduler = files, targets, whole, scheduler
+        self._strict = strict
         self.names, self.all_names, self.made_up_names = files.names, files.files[0].names, files.made_up_names
         self.paths = [file.path for file in files.files]
         self._read: tuple[MissingChoice, Table] | None = None
         self._em_rows: FileRows | None = None
         self._by_rows = files.size <= ROWS_UP_TO and scheduler is None
-        self._shards = SHARDS if divided and not self._by_rows else 1
+        self._divided = divided
+        shards = SHARDS if divided else HALVED_SHARDS if halved and len(self.names) <= _MOST_HALVED else 1
+        self._shards = 1 if self._by_rows else shards
         some = checked or files.labels
-        self._kept = KeptRows(math.inf if divided and self._by_rows else MOST_NUMBERS if some else 0)
+        self._kept = KeptRows(math.inf if (divided or halved) and self._by_rows else MOST_NUMBERS if some else 0)
 
     @property
     def table(self) -> Table:
@@ -280,7 +239,8 @@ class TableSource:
         """
         table = self._table_of(missing, progress)
         if without_levels(table.coding):
-            self.summary.show(progress)
+            if self._strict:
+                self.summary.show(progress)
             with naming(self.paths[0]):
                 raise unusable_error(unusable_variables(table.moments()))
         # The checks of the graph name rare levels.
@@ -291,7 +251,7 @@ class TableSource:
         """Read the files, unless they are read already."""
         if self._read is not None and self._read[0] == missing:
             return self._read[1]
-        if missing == "em" and self._shards == 1 and self._scheduler is None:
+        if missing == "em" and (self._by_rows or not self._divided) and self._scheduler is None:
             rows = self._rows_for_em(progress)
             counting = progress.counting("Gaussian EM, steps")
             with self.describing_refusal(missing, progress), counting as count:
@@ -318,7 +278,7 @@ class TableSource:
 
     def describing_refusal(self, missing: MissingChoice, progress: ProgressDisplay) -> AbstractContextManager[None]:
         """Name everything that is wrong with the table if it is refused; see `golem.data.refused_tables`."""
-        if self.files.labels:
+        if self.files.labels or not self._strict:
             return contextlib.nullcontext()
         return describing_refusal(self.files, progress, missing)
 
@@ -328,6 +288,28 @@ class TableSource:
             rows = self._rows_for_em(progress)
             return dependent_in_table(rows.values[:, : len(self.names)], self.files.coding)
         return self._table_of(missing, progress).unusable()
+
+    def identifiers(self) -> list[Unusable]:
+        """Return the columns of numbers that identify rows, as far as rows were kept; chosen types stay."""
+        rows = self._kept_rows
+        if rows is None:
+            return []
+        return identifying(rows[:, : len(self.names)], self.files.coding, self.files.chosen)
+
+    def treatment(self, progress: ProgressDisplay) -> tuple[MissingChoice, list[Unusable]] | None:
+        """Return the treatment of missing values that suits the table, and the columns to leave out for it, if any."""
+        if not self._by_rows:
+            return "drop", []  # EM needs all rows in memory
+        rows = self._rows_for_em(progress).values[:, : len(self.names)]
+        table = CodedTable(self.files.coding, rows)
+        if (found := working_treatment(table, "auto")) is None:
+            return None
+        dropped = {column.name: column for column in unusable_in_table(rows, table.coding)}
+        names = [name for name, column in zip(self.names, rows.T, strict=True) if np.isnan(column).any()]
+        dropped |= {name: Unusable("missing", (name,)) for name in names if name in found.drop and name not in dropped}
+        rest = table.selected([name for name in self.names if name not in dropped])
+        dropped |= {column.name: column for column in unusable_in_table(rest.rows, rest.coding)}
+        return found.missing, [dropped[name] for name in found.drop]
 
     def _keep(self, files: TableFiles) -> KeptRows:
         """Return where to keep rows: discrete scores need all of them, as far as they fit, in half the precision."""

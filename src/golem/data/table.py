@@ -19,7 +19,7 @@ import numpy as np
 from golem.data.coded_tables import parts_with_used_levels
 from golem.data.missing import Missing
 from golem.data.moments import Moments
-from golem.data.resampling import Drawn, Unit, require_shards
+from golem.data.resampling import Drawn, Unit, require_shards, with_rows_counted
 from golem.data.table_part import Gaussian
 from golem.data.table_part import Part as Part
 from golem.data.table_part import RowSource as RowSource
@@ -172,6 +172,10 @@ class Table:
         """Return the same moments, without rows."""
         return self.with_moments(part.moments for part in self.parts)
 
+    def kept(self) -> Table:
+        """Return the table with a copy of its rows, which later changes of the data do not reach."""
+        return replace(self, parts=tuple(replace(part, rows=part.copied_rows()) for part in self.parts))
+
     def with_moments(self, moments: Iterable[Moments]) -> Table:
         """Return a table with other moments of each part, and without rows."""
         pairs = zip(self.parts, moments, strict=True)
@@ -214,11 +218,16 @@ class Table:
         """Return a bootstrap resample of each part; a resample counts as half of its rows."""
         return self._drawn([part.units.draw(rng) for part in self.parts])
 
-    def halves(self, pairs: int, rng: np.random.Generator) -> Iterator[Table]:
-        """Yield random complementary halves of each part, without rows."""
-        drawn = [part.units.halves(pairs, own) for part, own in zip(self.parts, self._streams(rng), strict=True)]
-        for halves in zip(*drawn, strict=True):
-            yield self._drawn([(half, None) for half in halves])
+    def halves(self, pairs: int, rng: np.random.Generator, block: int = 1) -> Iterator[Table]:
+        """Yield random complementary halves of each part; rows that depend on their neighbours stay in blocks."""
+        streams = zip(self.parts, self._streams(rng), strict=True)
+        for halves in zip(*[part.units.halves(pairs, own, block) for part, own in streams], strict=True):
+            yield self._drawn(halves)
+
+    def counting(self, share: float) -> Table:
+        """Return a table whose moments count only a share of the rows, because rows depend on each other."""
+        counted = (with_rows_counted(part.moments, max(3, round(part.moments.n * share))) for part in self.parts)
+        return replace(self, parts=tuple(replace(p, moments=m) for p, m in zip(self.parts, counted, strict=True)))
 
     def folds(self, count: int, rng: np.random.Generator) -> Iterator[tuple[Table, Table]]:
         """Yield each part without one of its folds, and the folds left out; see `log_likelihood`.

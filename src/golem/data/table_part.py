@@ -71,6 +71,11 @@ class Part:
         """Return the rows, which are read now if they are not in memory; None if only moments are known."""
         return self.rows() if callable(self.rows) else self.rows
 
+    def copied_rows(self) -> Matrix | None:
+        """Return a copy of the rows, in memory."""
+        rows = self.read_rows()
+        return None if rows is None else np.array(to_numpy(rows), dtype=float)
+
     def reordered(self, names: Sequence[str]) -> Part:
         """Return the same part with the variables in another order; raise a ValueError for other names."""
         moments, own = self.moments.reordered(names), self.moments.variables
@@ -130,6 +135,11 @@ class Part:
     def drawn(self, drawn: Drawn) -> Part:
         """Return some of the rows of this part, given what `units` has drawn."""
         return replace(self, moments=drawn[0], rows=drawn[1], shards=())
+
+    @property
+    def is_in_memory(self) -> bool:
+        """Whether the rows are in memory, all of them."""
+        return self.rows is not None and not callable(self.rows) and self.has_all_rows
 
     @property
     def has_all_rows(self) -> bool:

@@ -8,6 +8,7 @@ from typing import Literal
 
 import numpy as np
 
+from golem.data.column_patterns import as_patterns
 from golem.data.levels import are_few_integers, note_of_codes, note_of_texts
 from golem.data.unusable import Unusable
 from golem.data.variables import FEW_VALUES, Coding, Kind, number_levels
@@ -147,13 +148,6 @@ class TableSummary:
 
     def text(self) -> str:
         """Return the summary as lines of text, with the first columns of a wide table."""
-        kinds = [column.kind for column in self.columns]
-        parts = [counted(kinds.count("numeric"), "number")] if "numeric" in kinds else []
-        if "category" in kinds:
-            count = kinds.count("category")
-            parts.append("1 category" if count == 1 else f"{count} categories")
-        parts += [counted(kinds.count(kind), kind) for kind in ("date", "text") if kind in kinds]
-        about = f"Table: {counted(self.rows, 'row')}, {counted(len(kinds), 'column')} ({', '.join(parts)})"
         heading = "range or levels" if any(column.levels for column in self.columns) else "range"
         lines = [("column", "type", "missing", "distinct", heading)]
         for column in self.columns[:_MOST_COLUMNS]:
@@ -164,12 +158,24 @@ class TableSummary:
         end = [f"... and {counted(more, 'more column')}"] if more > 0 else []
         if self.sampled is not None:
             end.append(f"Values and ranges are those of {self.sampled} rows.")
-        return "\n".join([about, *_aligned(lines), *end])
+        return "\n".join([f"Table: {self.about}", *_aligned(lines), *end])
+
+    @property
+    def about(self) -> str:
+        """The numbers of rows and columns."""
+        kinds = [column.kind for column in self.columns]
+        parts = [counted(kinds.count("numeric"), "number")] if "numeric" in kinds else []
+        if "category" in kinds:
+            count = kinds.count("category")
+            parts.append("1 category" if count == 1 else f"{count} categories")
+        parts += [counted(kinds.count(kind), kind) for kind in ("date", "text") if kind in kinds]
+        return f"{counted(self.rows, 'row')}, {counted(len(kinds), 'column')} ({', '.join(parts)})"
 
     def show(self, progress: ProgressDisplay) -> None:
         """Report the summary and its notes."""
-        progress.table(self.text())
-        for note in self.notes:
+        for text in (self.text(), *self.choices):
+            progress.table(text)
+        for note in self.notes[len(self.choices) :]:
             progress.note(note)
 
     @property
@@ -193,9 +199,19 @@ class TableSummary:
     @property
     def choices(self) -> list[str]:
         """The sentence about columns of few whole numbers, if there are any: how to turn them into categories."""
+        codes, names = self._codes, [column.name for column in self.columns]
+        return [note_of_codes(codes, names=names)] if codes else []
+
+    @property
+    def codes(self) -> list[str]:
+        """Columns, or patterns of their names, whose few whole numbers may be codes of categories."""
+        return as_patterns(self._codes, [column.name for column in self.columns])
+
+    @property
+    def _codes(self) -> dict[str, int]:
+        """The columns of few whole numbers, with the number of their values."""
         found = [column for column in self.columns if column.may_be_codes and column.name not in self.padded]
-        codes = {column.name: column.values or 0 for column in found}
-        return [note_of_codes(codes, names=[column.name for column in self.columns])] if codes else []
+        return {column.name: column.values or 0 for column in found}
 
 
 def _content(column: Vector, levels: Sequence[str], chosen: bool) -> dict[str, object]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Literal
 
 import numpy as np
 
@@ -18,25 +19,31 @@ from golem.runtime.problems import ProblemError, Text, Treat
 _MANY_ROWS = 3
 # For tables with more columns, it would take long to find a treatment that works.
 _MOST_COLUMNS = 200
+# Rows are dropped without being asked only if at least this share of all rows is left.
+LEAST_COMPLETE = 0.5
 
 
-def working_treatment(table: CodedTable, preferred: MissingChoice = "error") -> Treat | None:
+def working_treatment(table: CodedTable, preferred: MissingChoice | Literal["auto"] = "error") -> Treat | None:
     """Return a treatment of the missing values of a table that leaves enough rows for its columns, if there is one.
 
     EM comes first unless the other one is preferred, because it uses all rows. Columns are dropped only if neither EM
-    nor the complete rows suffice: those with the most missing values, one after the other.
+    nor the complete rows suffice: those with the most missing values, one after the other. "auto" drops rows only if
+    most of them are left.
     """
     names = list(table.coding.names)
     counts = dict(zip(names, np.isnan(table.rows).sum(axis=0).tolist(), strict=True))
     while len(names) > 1:
         some = _selected(table, names)
+        found: list[tuple[Literal["em", "drop"], list[str] | None]]
         found = [("em", _unusable_for_em(some)), ("drop", _unusable_if_dropped(some))]
+        if preferred == "auto" and np.isnan(some.rows).any(axis=1).mean() > 1 - LEAST_COMPLETE:
+            found.pop()
         for missing, unusable in reversed(found) if preferred == "drop" else found:
             if unusable is not None and len(names) - len(unusable) > 1:
                 left = [name for name in names if name not in unusable]
                 return Treat(missing, tuple(name for name in table.coding.names if name not in left))
         worst = max(names, key=counts.__getitem__)
-        if not counts[worst]:
+        if not counts[worst] or len(names) > _MOST_COLUMNS:
             return None
         names.remove(worst)
     return None

@@ -5,7 +5,8 @@ The fast checks are in `golem.data.checks`. If one of them fails, `unusable_colu
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING
@@ -27,6 +28,10 @@ if TYPE_CHECKING:
 _CONSTANT = 1e-14
 _ROUNDING = 1e-9
 _USED = 1e-6
+# A column called id, patient_id, caseID, row or index identifies rows if it has more whole numbers than this.
+_ID = re.compile(r"(?i:(.*[\W_])?id|index|(row|case|record|subject|patient)[\W_]?(no|nr|number|names?)?)|.*[a-z]I[Dd]")
+_MANY_NUMBERS = 20
+_FEWEST_ROWS = 10
 # Most sentences about identifiers and dates in one message.
 _MOST_SENTENCES = 4
 
@@ -35,9 +40,9 @@ _MOST_SENTENCES = 4
 class Unusable(Problem):
     """A column that cannot be used, and the columns that determine it; one that is constant or empty has none.
 
-    The kinds are "empty", "constant", "copy", "combination", "text" (identifiers and other texts), "date" and
-    "category" (with one level and missing values). The last three have a sentence, advice on how to keep the column,
-    and the number of rows per value.
+    The kinds are "empty", "constant", "copy", "combination", "id" (numbers that identify rows), "missing" (too few
+    values), "text" (identifiers and other texts), "date" and "category" (with one level and missing values). The last
+    three have a sentence, advice on how to keep the column, and the number of rows per value.
     """
 
     determined_by: tuple[str, ...] = ()
@@ -54,11 +59,37 @@ class Unusable(Problem):
         """The name of the column."""
         return self.columns[0]
 
+    @property
+    def reason(self) -> str:
+        """Why the column cannot be used, in a few words."""
+        return f"{_REASONS[self.kind]}{f' of {quoted(self.determined_by, 3)}' if self.determined_by else ''}"
+
+
+_REASONS: Mapping[Kind, str] = {
+    "empty": "no values",
+    "constant": "constant",
+    "copy": "copy",
+    "combination": "linear combination",
+    "id": "identifies rows",
+    "missing": "too many missing values",
+    "text": "text with too many values, or text among numbers",
+    "date": "dates or times",
+    "category": "one level and missing values",
+}
+
 
 class UnusableColumnsError(ProblemError):
-    """Columns from which no graph can be learned."""
+    """Columns from which no graph can be learned, and what to do if they mark experiments."""
 
     problems: tuple[Unusable, ...]
+    about_experiments: str = ""
+
+
+def reasons(columns: Sequence[Unusable]) -> str:
+    """Return the names of columns and why they cannot be used, on a line."""
+    kinds = dict.fromkeys(column.kind for column in columns)
+    names = {kind: [column.name for column in columns if column.kind == kind] for kind in kinds}
+    return ", ".join(f"{quoted(names[kind], 3)} ({_REASONS[kind]})" for kind in kinds)
 
 
 def is_constant(moments: Moments) -> NDArray[np.bool_]:
@@ -112,6 +143,36 @@ def unusable_in_rows(X: Matrix, names: tuple[str, ...]) -> list[Unusable]:
         among = unusable_columns(Moments.from_rows(complete, [names[j] for j in varying]))
         found |= {column.name: column for column in among if column.determined_by}
     return [found[name] for name in names if name in found]
+
+
+def numbers_rows(column: Vector) -> bool:
+    """Return whether a column has equally spaced values, each of which occurs once."""
+    if len(column) < _FEWEST_ROWS:
+        return False
+    steps = np.diff(np.sort(column))
+    return bool(steps[0] > 0 and np.allclose(steps, steps[0], rtol=1e-9, atol=0.0))
+
+
+def identifying(rows: Matrix, coding: Coding, kept: Collection[str] = ()) -> list[Unusable]:
+    """Return the columns of numbers that identify rows, except those to keep.
+
+    These count the rows from 0 or 1, or are called id or similar and contain many whole numbers.
+
+    Examples
+    --------
+    >>> rows = np.column_stack([np.arange(1.0, 31), np.arange(30.0) ** 2 % 101, np.arange(30.0) + 1970])
+    >>> [column.name for column in identifying(rows, Coding.numeric(["x", "subject_id", "year"]))]
+    ['x', 'subject_id']
+    """
+    found = []
+    for name, column in zip(coding.names, rows.T, strict=True):
+        values = column[np.isfinite(column)]
+        if name in kept or coding.levels[coding.names.index(name)] or not len(values) or (values % 1).any():
+            continue
+        counts = values.min() in (0, 1) and values.max() < len(column) + 1 and numbers_rows(values)
+        if counts or (_ID.fullmatch(name) and len(np.unique(values)) > _MANY_NUMBERS):
+            found.append(Unusable("id", (name,)))
+    return found
 
 
 def _copies(R: Matrix) -> dict[int, tuple[int, ...]]:
@@ -286,8 +347,11 @@ def unusable_error(found: Sequence[Unusable], binary: Sequence[str] = ()) -> Unu
     drop = Text(f"Drop {them}: ", Drop([column.name for column in found]))
     kept = [Text(f"To keep {column.name!r}, ", column.advice, ".") for column in reasons[:_MOST_SENTENCES]]
     advice = Text(drop, ".") if reasons else Text(drop, choose, DROP_DEPENDENT, ".")
-    sentences = [unusable_sentence(found), advice, *kept, _about_experiments(found, binary)]
-    return UnusableColumnsError(Text.of_sentences(sentences), problems=found)
+    experiments = _about_experiments(found, binary)
+    sentences = [unusable_sentence(found), advice, *kept, experiments]
+    error = UnusableColumnsError(Text.of_sentences(sentences), problems=found)
+    error.about_experiments = experiments
+    return error
 
 
 def unusable_sentence(columns: Sequence[Unusable]) -> str:

@@ -272,14 +272,17 @@ def _explained(
 def _sources(
     decisions: Decisions, settled: BoolVector, given: BoolVector, by_intervention: BoolVector
 ) -> NDArray[np.str_]:
-    """Return what the direction of each edge rests on; where several do, the last of these."""
-    sources = np.full(len(settled), "structure", dtype="<U13")
+    """Return what the direction of each edge rests on; where several do, the last of these.
+
+    What the class gives, or knowledge together with the class, is yet to be checked (`golem.directions.by_structure`).
+    """
+    sources = np.full(len(settled), "unchecked", dtype="<U13")
     for source, edges in (
         ("none", decisions.undecided),
         ("variances", decisions.by_variance),
         ("shape", decisions.by_shape),
         ("interventions", by_intervention),
-        ("follows", settled),
+        ("unchecked", settled),
         ("knowledge", given),
     ):
         sources[edges] = source

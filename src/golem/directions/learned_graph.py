@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from golem.directions.experiments import Hardness
 from golem.graphs.edges import Edges
 from golem.graphs.named_graph import LINK_SOURCES, DirectionSource
-from golem.runtime.types import BoolVector, Vector
+from golem.runtime.types import BoolMatrix, BoolVector, Vector
 
 if TYPE_CHECKING:
     from golem.directions.experiments import ExperimentChecks
@@ -46,6 +46,9 @@ class LearnedGraph(Edges):
         What the direction rests on; see `golem.directions.learned_graph.EdgeRecord`. None if the graph has a cycle.
     strength, error_rate : ndarray of shape (e,), or None
         The evidence for each direction (see `golem.directions.learned_graph.EdgeRecord`); NaN if there is none.
+    stability : ndarray of shape (e,), or None
+        How often random halves of the rows give the direction (`golem.directions.by_structure`); NaN where another
+        source gives it, None if this was not checked.
     conflicts : tuple of (int, int)
         Directions that the noise variances support and the noise shapes contradict.
     shape_note : str
@@ -62,6 +65,7 @@ class LearnedGraph(Edges):
     sources: NDArray[np.str_] | None = None
     strength: Vector | None = None
     error_rate: Vector | None = None
+    stability: Vector | None = None
     conflicts: tuple[tuple[int, int], ...] = ()
     shape_note: str = ""
     hardness: Hardness | None = None
@@ -75,6 +79,12 @@ class LearnedGraph(Edges):
     def directed_by(self, source: DirectionSource) -> BoolVector:
         """Return whether the direction of each edge rests on a source."""
         return np.asarray(known(self.sources) == source)
+
+    def partially_directed(self, links: BoolVector) -> BoolMatrix:
+        """Return the graph with some of its edges undirected, that is in both directions, shape (d, d)."""
+        matrix: BoolMatrix = self.matrix()
+        matrix[self.children[links], self.causes[links]] = True
+        return matrix
 
     def directions(self) -> dict[tuple[int, int], DirectionSource]:
         """Return what the direction of each edge (cause, child) rests on; nothing for a graph with a cycle."""
@@ -101,9 +111,12 @@ class EdgeRecord(NamedTuple):
     Parameters
     ----------
     source, target : str
-        The cause and the effect.
+        The cause and the effect; of a link, its two ends.
     weight : float
         The coefficient; NaN if an end of the edge is a category.
+    directed : bool
+        Whether the direction has evidence or was given. If not, the edge is a link, and the weight belongs to one of
+        the directions that are equally good.
     direction_from : str
         "knowledge": it was given. "follows": it follows from what was given, together with this graph. "structure": all
         members of the equivalence class have this direction, also with free noise variances. "variances", "shape":
@@ -124,6 +137,7 @@ class EdgeRecord(NamedTuple):
     source: str
     target: str
     weight: float
+    directed: bool
     direction_from: DirectionSource
     strength: float | None = None
     error_rate: float | None = None

@@ -16,6 +16,7 @@ from golem.data.knowledge import Knowledge
 from golem.data.table import Table
 from golem.data.table_checks import check_table
 from golem.data.unusable import Unusable, unusable_error
+from golem.directions.by_structure import evidence_by_structure, with_structure
 from golem.directions.evidence import DirectionProblem, with_directions
 from golem.directions.learned_graph import LearnedGraph
 from golem.estimator.search_fit import name_order, search_graph
@@ -23,8 +24,11 @@ from golem.estimator.settings import PAPER_THRESHOLD, Settings, named
 from golem.gradient.gradient_solver import GradientSolver
 from golem.gradient.paper_recipe import PaperRecipe
 from golem.gradient.rounding import ChosenEdges, CycleRemoval, Rounded, choose_edges, round_to_dag, with_required
+from golem.graphs.edges import Edges
+from golem.runtime.progress import Counter
 from golem.runtime.types import Matrix, Vector
 from golem.score.acyclicity import ACYCLICITIES
+from golem.score.likelihood import GaussianNV
 from golem.score.node_score import NodeScore
 from golem.score.regression import Regressions, weighted_edges
 from golem.score.solution import Solution
@@ -66,6 +70,30 @@ class Fit:
     def table(self) -> Table:
         """The data."""
         return self.score.table
+
+    def checked(self, table: Table, random_state: int = 0, callback: Counter | None = None) -> Fit:
+        """Return the fit with the directions of its class that have evidence, given its table with rows."""
+        order = name_order(table.names)
+        score = self.score.with_table(table).reordered(order.names)
+        causes, children = order.place[self.graph.causes], order.place[self.graph.children]
+        known = Knowledge(order.sort(self.knowledge.forbidden), order.sort(self.knowledge.required))
+        asked = self.graph.directed_by("unchecked")
+        found = evidence_by_structure(
+            score, Edges(causes, children, score.d), asked, known, random_state=random_state, callback=callback
+        )
+        return dataclasses.replace(self, graph=with_structure(self.graph, found))
+
+    @functools.cached_property
+    def robustness(self) -> Vector:
+        """The robustness value of each edge (Cinelli and Hazlett 2020).
+
+        An unmeasured common cause removes an edge if it explains this share of what the other parents leave of the
+        variance of both ends. With R^2 the squared partial correlation and f^2 = R^2 / (1 - R^2), it is
+        (sqrt(f^4 + 4 f^2) - f^2) / 2.
+        """
+        free = dataclasses.replace(self.score, likelihood=GaussianNV()).deviance()
+        f2 = np.expm1(np.maximum(free.losses(self.graph), 0.0) / self.table.n)
+        return np.asarray((np.sqrt(f2**2 + 4 * f2) - f2) / 2)
 
     @functools.cached_property
     def strengths(self) -> Vector:

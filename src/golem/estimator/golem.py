@@ -13,12 +13,13 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from golem.data.inputs import TableEstimator
-from golem.data.knowledge import Knowledge, NamedKnowledge
+from golem.data.knowledge import KnowledgeLike
 from golem.data.missing import MissingChoice
 from golem.data.moments import Moments
 from golem.data.table import Intercepts, Intervention
 from golem.data.table_errors import NotNumericError
 from golem.data.table_reading import Targets, is_interventional, read_table
+from golem.directions.by_structure import is_quick
 from golem.estimator.conveniences import Conveniences, NotebookDisplay
 from golem.estimator.fit import Fit, conclude, learn
 from golem.estimator.graph_matrices import MATRICES, GraphMatrices
@@ -27,6 +28,7 @@ from golem.gradient.gradient_solver import GradientSolver
 from golem.gradient.rounding import CycleRemoval
 from golem.runtime.messages import quoted, warn_user
 from golem.runtime.problems import names_remedies
+from golem.runtime.progress import Counter
 from golem.score.acyclicity import Acyclicity
 from golem.score.score_settings import ScoreChoice
 from golem.score.solution import Callback
@@ -79,9 +81,9 @@ class Golem(NotebookDisplay, TableEstimator, GraphMatrices, Conveniences):
         How rounding removes cycles (Adam, L-BFGS): "paper" drops the smallest edges until none is left, "gentle" (the
         default with threshold="lr") only edges that close a cycle with larger ones. "none" keeps cycles; a cyclic graph
         has no `cpdag_` and no `sem_`.
-    knowledge : Knowledge or NamedKnowledge, optional
-        Forbidden and required edges and tiers, obeyed exactly: by name (`Knowledge.named`, `Knowledge.read`) or by
-        number (`Knowledge.of`).
+    knowledge : Knowledge or dict, optional
+        Forbidden and required edges and tiers, obeyed exactly: by name (`{"tiers": [["age", "sex"], ["*"], ["y"]]}`,
+        `Knowledge(tiers=...)`, `Knowledge.read`) or by number (`Knowledge.of`).
     missing : {"error", "drop", "em"}
         Treatment of missing values (NaN, null): raise an error, drop their rows, or estimate means and covariances by
         Gaussian EM and learn from these (docs/missing.md). Moments have their own setting.
@@ -89,6 +91,10 @@ class Golem(NotebookDisplay, TableEstimator, GraphMatrices, Conveniences):
         Whether the shape of the noise may decide directions that the equivalence class leaves open, where it is not
         Gaussian and the linear model holds (docs/directions.md). This needs rows. It applies to solver="order" unless
         noise="ev": equal variances decide directions by assumption, and Adam and L-BFGS return the graph of the paper.
+    evidence : {"auto", "full", "fast"}
+        Whether directions that follow from the structure are checked (`check_directions`), without which they are
+        links. "full": by `fit`. "auto": of tables with few rows and columns, when `edges_`, `pdag_`, a figure or a
+        report is first asked for. "fast": only if you call `check_directions`.
     intervention : {"soft", "hard"}
         What the experiments of `fit(..., environments=...)` do to their targets: change how they depend on their
         parents, or cut the influence of the parents (docs/interventions.md).
@@ -124,7 +130,7 @@ class Golem(NotebookDisplay, TableEstimator, GraphMatrices, Conveniences):
     cpdag_ : ndarray of shape (d, d), bool
         Its equivalence class; edges with both directions set are undirected.
     pdag_ : ndarray of shape (d, d), bool
-        The equivalence class with all directions that knowledge, interventions, noise variances or noise shapes add.
+        Arrows where a direction has evidence, undirected edges (links) elsewhere.
     undecided_ : ndarray of shape (d, d), bool
         Edges whose direction has no evidence: the undirected edges of `pdag_`.
     by_variance_ : ndarray of shape (d, d), bool
@@ -191,9 +197,10 @@ class Golem(NotebookDisplay, TableEstimator, GraphMatrices, Conveniences):
         acyclicity: Literal["expm", "polynomial", "logdet"] | Acyclicity | None = None,
         sparsity: Literal["l1"] | Sparsity | None = None,
         cycles: CycleRemoval | None = None,
-        knowledge: Knowledge | NamedKnowledge | None = None,
+        knowledge: KnowledgeLike = None,
         missing: MissingChoice = "error",
         shape: Literal["auto", "off"] = "auto",
+        evidence: Literal["auto", "full", "fast"] = "auto",
         intervention: Intervention = "soft",
         intercepts: Intercepts = "separate",
         score_function: ScoreChoice = "auto",
@@ -217,6 +224,7 @@ class Golem(NotebookDisplay, TableEstimator, GraphMatrices, Conveniences):
         self.knowledge = knowledge
         self.missing = missing
         self.shape = shape
+        self.evidence = evidence
         self.intervention = intervention
         self.intercepts = intercepts
         self.score_function = score_function
@@ -279,23 +287,88 @@ class Golem(NotebookDisplay, TableEstimator, GraphMatrices, Conveniences):
             `Table`: a dictionary from labels to rows, for directions by interventions. Or a function for them.
         """
         self._forget()
+        self.__dict__.pop("_table", None)
         settings = self.settings.check()
         file = settings.checkpoint_path(checkpoint)
         settings.require_for(is_interventional(X, environments, targets))
         table = read_table(X, environments=environments, targets=targets, missing=self.missing, rows=rows)
-        return self.adopt(learn(table, settings, file))
+        self.adopt(learn(table, settings, file))
+        if self.evidence == "full":
+            self.check_directions(table)
+        elif self.evidence == "auto" and is_quick(self.fit_.score.with_table(table)):
+            self._table = table.kept()
+        return self
+
+    def check_directions(
+        self,
+        X: Any = None,
+        *,
+        environments: Any = None,
+        targets: Targets | None = None,
+        callback: Counter | None = None,
+    ) -> Self:
+        """Check which directions of the equivalence class have evidence; all others become links.
+
+        Halves of the rows, and variants of the table that should not matter, are learned again, and graphs with the
+        reverse of each direction are searched (`golem.directions.by_structure`). The seed is `random_state`.
+
+        Parameters
+        ----------
+        X : array, DataFrame or Table, optional
+            The rows of the fit; needed unless the model has kept them (`evidence="auto"`, small tables).
+        environments, targets
+            As for `fit`.
+        callback : callable, optional
+            Called with the numbers of steps done and expected.
+
+        Examples
+        --------
+        >>> from golem.simulate import simulate
+        >>> drawn = simulate(5, n=500, graph="ER2", random_state=1)
+        >>> model = Golem("nv", evidence="fast").fit(drawn.data)
+        >>> bool(model.undecided_.sum() == model.adjacency_.sum())
+        True
+        >>> bool(model.check_directions(drawn.data).undecided_.sum() < model.adjacency_.sum())
+        True
+        """
+        check_is_fitted(self, "fit_")
+        table = self.__dict__.pop("_table", None)
+        if X is not None:
+            names = self.table_.names
+            table = read_table(X, environments=environments, targets=targets, missing=self.missing, names=names)
+        if self.fit_.graph.sources is None or not self.fit_.graph.directed_by("unchecked").any():
+            return self
+        if table is None:
+            raise ValueError("The directions are checked on the rows of the table. Call check_directions(X) with them.")
+        seed = 0 if self.random_state is None else int(np.random.default_rng(self.random_state).integers(2**31))
+        self._set(self.fit_.checked(table, seed, callback))
+        return self
+
+    def _check_if_kept(self) -> None:
+        """Check the directions if the rows were kept for this."""
+        if self.__dict__.get("_table") is not None:
+            self.check_directions()
+
+    def __getstate__(self) -> dict[str, Any]:
+        state: dict[str, Any] = super().__getstate__()
+        return {name: value for name, value in state.items() if name != "_table"}
+
+    def _set(self, fit: Fit) -> None:
+        """Set the fit and its graph, and forget matrices of an earlier one."""
+        self.fit_, self.graph_ = fit, fit.graph
+        for name in MATRICES:
+            self.__dict__.pop(name, None)
 
     def adopt(self, fit: Fit) -> Self:
         """Set the fitted attributes; warn if the solve ended early."""
         table, solution = fit.table, fit.solution
-        self.fit_, self.graph_, self.table_, self.knowledge_ = fit, fit.graph, table, fit.knowledge
+        self._set(fit)
+        self.table_, self.knowledge_ = table, fit.knowledge
         self.moments_, self.missing_ = table.moments(fit.score.intercepts), table.missing
         self.solution_, self.start_solution_, self.noise_choice_ = solution, fit.start, solution.noise_choice
         self.likelihood_, self.edge_penalty_ = fit.score.likelihood, fit.score.sparsity
         self.threshold_, self.n_iter_ = fit.threshold, max(1, solution.iterations)
         self.record_columns(table)
-        for name in MATRICES:  # made from an earlier graph
-            self.__dict__.pop(name, None)
         if not solution.status.is_final:
             ended_early = fit.start is not None and fit.start.status.is_cut_short
             stage = " (in the solve of GOLEM-EV for the start)" if ended_early else ""

@@ -13,6 +13,7 @@ from golem.data.table import Table
 from golem.data.variables import Variable
 from golem.directions.learned_graph import EdgeRecord, LearnedGraph, known
 from golem.estimator.fit import Fit
+from golem.graphs.named_graph import LINK_SOURCES
 from golem.model.linear_sem import LinearSEM
 from golem.runtime.types import BoolMatrix, BoolVector, Matrix
 from golem.score.score_settings import ScoreName
@@ -60,15 +61,13 @@ class GraphMatrices:
     @functools.cached_property
     def cpdag_(self) -> BoolMatrix:
         """Equivalence class of the learned graph, shape (d, d)."""
-        graph, reversible = self.graph_, self._reversible
-        matrix = graph.matrix()
-        matrix[graph.children[reversible], graph.causes[reversible]] = True
-        return matrix
+        return self.graph_.partially_directed(self._reversible)
 
     @functools.cached_property
     def undecided_(self) -> BoolMatrix:
         """Edges whose direction has no evidence, shape (d, d)."""
-        return self.graph_.matrix(self.graph_.undecided)
+        graph = self._judged
+        return graph.matrix(graph.undecided)
 
     @functools.cached_property
     def by_variance_(self) -> BoolMatrix:
@@ -87,11 +86,17 @@ class GraphMatrices:
 
     @functools.cached_property
     def pdag_(self) -> BoolMatrix:
-        """The equivalence class with all directions that have evidence, shape (d, d)."""
-        graph, undecided = self.graph_, self.graph_.undecided
-        matrix = graph.matrix()
-        matrix[graph.children[undecided], graph.causes[undecided]] = True
-        return matrix
+        """Arrows where a direction has evidence, undirected edges (links) elsewhere, shape (d, d)."""
+        return self._judged.partially_directed(self._judged.undecided)
+
+    @property
+    def _judged(self) -> LearnedGraph:
+        """The graph, after its directions were checked if the rows are at hand and this is quick."""
+        self._check_if_kept()
+        return self.graph_
+
+    def _check_if_kept(self) -> None:
+        """Check the directions if the rows were kept for this."""
 
     @property
     def _reversible(self) -> BoolVector:
@@ -101,13 +106,14 @@ class GraphMatrices:
     @functools.cached_property
     def edges_(self) -> list[EdgeRecord]:
         """One record per edge, sorted by source, then target."""
-        graph, names = self.graph_, self.table_.names
+        graph, names = self._judged, self.table_.names
         sources, gains = known(graph.sources).tolist(), self.fit_.strengths
         return [
             EdgeRecord(
                 names[graph.causes[k]],
                 names[graph.children[k]],
                 float(graph.weights[k]),
+                sources[k] not in LINK_SOURCES,
                 sources[k],
                 *(
                     None if values is None or np.isnan(values[k]) else float(values[k])

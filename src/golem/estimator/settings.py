@@ -37,6 +37,7 @@ _CHOICES = {
     "cycles": (None, "paper", "gentle", "none"),
     "dtype": ("float64", "float32"),
     "shape": ("auto", "off"),
+    "evidence": ("auto", "full", "fast"),
 }
 PAPER_THRESHOLD = 0.3
 # Parameters of solvers that follow gradients.
@@ -63,6 +64,7 @@ class Settings:
     knowledge: Any
     missing: Any
     shape: Any
+    evidence: Any
     intervention: Any
     intercepts: Any
     score_function: Any

@@ -14,7 +14,7 @@ import msgspec
 import numpy as np
 from numpy.typing import ArrayLike
 
-from golem.graphs.named_graph import NamedGraph, weight_matrix
+from golem.graphs.named_graph import EdgeRow, NamedGraph, current_columns, weight_matrix
 from golem.runtime.messages import counted, quoted
 
 FORMAT_VERSION = 2
@@ -75,6 +75,13 @@ class TableRecord(msgspec.Struct, kw_only=True):
     sampled: int | None = None
 
 
+class LeftOutRecord(msgspec.Struct, kw_only=True):
+    """A column that was left out of the table, because no graph can be learned with it."""
+
+    name: str
+    reason: str = ""
+
+
 class NoiseRecord(msgspec.Struct, kw_only=True):
     """The noise model and, if golem chose it, the reason."""
 
@@ -120,6 +127,8 @@ class FindingRecord(msgspec.Struct, kw_only=True):
     level: str
     finding: str
     remedy: str = ""
+    headline: str = ""
+    edges: list[tuple[str, str]] = []
 
 
 class CandidateRecord(msgspec.Struct, kw_only=True):
@@ -198,6 +207,7 @@ class GraphDocument(msgspec.Struct, kw_only=True):
     versions: dict[str, str] | None = None
     data: SourceRecord | None = None
     table: TableRecord | None = None
+    left_out: list[LeftOutRecord] | None = None
     bootstrap: BootstrapRecord | None = None
     diagnostics: list[FindingRecord] | None = None
     next_experiment: list[CandidateRecord] | None = None
@@ -217,6 +227,7 @@ class GraphDocument(msgspec.Struct, kw_only=True):
 
     def __post_init__(self) -> None:
         """Refuse references to variables that do not exist, and columns of variables of another length."""
+        self.edge_table = [dict(current_columns(row)) for row in self.edge_table]
         d, known = len(self.names), set(self.names)
         if not all(0 <= i < d and 0 <= j < d for i, j, _ in self.raw_weights or ()):
             raise ValueError(f"raw_weights must refer to variables by numbers from 0 to {d - 1}.")
@@ -266,6 +277,10 @@ class GraphDocument(msgspec.Struct, kw_only=True):
         nodes = [{"noise_variance": variance, "intercept": intercept} for variance, intercept in values]
         graph = NamedGraph.from_lists(self.names, edges, nodes)
         return replace(graph, variables=self.variables, coefficients=self.coefficients)
+
+    def edge_rows(self) -> list[EdgeRow]:
+        """Return the edges of a fit, the strongest first."""
+        return msgspec.convert(self.edge_table, list[EdgeRow])
 
     def plain(self) -> dict[str, Any]:
         """Return the document as dictionaries, lists and numbers."""
@@ -328,7 +343,7 @@ def _upgraded(content: dict[str, Any]) -> dict[str, Any]:
             columns = rows.setdefault(_ends(row), {"weight": 0.0} if weighted else {})
             columns.update({key: value for key, value in row.items() if value is not None})  # null: not computed
     for source, target in content.get("undecided_edges") or []:
-        rows[source, target]["undecided"] = True
+        rows[source, target]["directed"] = False
     raw = content.get("raw_weights")
     dense = None if raw is None else weight_matrix(raw, names, "the raw weights")
     kept = {key: value for key, value in content.items() if key not in ("weights", "undecided_edges")}

@@ -38,18 +38,23 @@ class EdgeRow:
     Parameters
     ----------
     source, target : str
-        The cause and the effect.
+        The cause and the effect; of a link, its two ends.
     weight, standardized_weight, standard_error : float or None
         The weight, the same in standard deviations of both ends, and its error by least squares with the graph as
         given. None if an end is a category; the error also if the weights are not least squares.
-    undecided, by_variance : bool
-        Whether `direction_from` is "none" or "unchecked", and whether it is "variances".
+    directed : bool
+        Whether the direction has evidence or was given: an arrow. Otherwise the edge is a link.
     drop_loss : float or None
         The loss of score without the edge, in units of the deviance (see `golem.diagnostics.edge_loss`).
     direction_from : str or None
         What the direction rests on; None if the graph has a cycle or the method does not say.
     direction_strength, direction_error_rate : float or None
         The evidence for the direction: `strength` and `error_rate` of `golem.directions.learned_graph.EdgeRecord`.
+    direction_stability : float or None
+        Share of random halves of the rows that have the direction, if the structure gives it.
+    robustness_value : float or None
+        Share of the remaining variance of both ends that an unmeasured common cause would have to explain to remove
+        the edge (Cinelli and Hazlett 2020).
     edge_strength : float or None
         In a table with categories: how much the deviance rises without the edge.
     adjacency_frequency, direction_frequency, weight_low, weight_high, effect_low, effect_high : float or None
@@ -61,12 +66,13 @@ class EdgeRow:
     weight: float | None
     standardized_weight: float | None
     standard_error: float | None
-    undecided: bool
-    by_variance: bool
+    directed: bool
     drop_loss: float | None
     direction_from: DirectionSource | None
     direction_strength: float | None
     direction_error_rate: float | None
+    direction_stability: float | None
+    robustness_value: float | None
     edge_strength: float | None
     adjacency_frequency: float | None = None
     direction_frequency: float | None = None
@@ -74,6 +80,11 @@ class EdgeRow:
     weight_high: float | None = None
     effect_low: float | None = None
     effect_high: float | None = None
+
+    @property
+    def text(self) -> str:
+        """The edge as text: `a --> b`, or `a --- b` for a link."""
+        return f"{self.source} {'-->' if self.directed else '---'} {self.target}"
 
 
 EDGE_COLUMNS = get_type_hints(EdgeRow)
@@ -84,6 +95,8 @@ WORDS = {"direction_from": get_args(DirectionSource)}
 STRENGTH = "edge_strength"
 # Attributes that formats use themselves, which are not columns.
 _RESERVED = ("source", "target", "weight", "id", "label", "key", "name")
+# Columns of earlier versions; `directed` and `direction_from` say the same.
+_EARLIER = ("undecided", "by_variance")
 Attributes = Mapping[str, Any]
 
 
@@ -98,7 +111,7 @@ class NamedGraph:
     edges : Edges
         The edges, sorted by cause, then child. An edge in both directions is undirected.
     edge_columns : mapping of str to ndarray
-        Columns such as weight, standardized_weight or undecided: one value per edge. NaN, or an empty word, means that
+        Columns such as weight, standardized_weight or directed: one value per edge. NaN, or an empty word, means that
         an edge has no value. If the table had categories, only edges between numbers have a weight.
     noise_variances, intercepts : ndarray of shape (d,), optional
         The other parameters of a linear model.
@@ -224,13 +237,22 @@ class NamedGraph:
         weights = self.edge_columns["weight"] if self.weighted else np.ones(len(self.edges))
         return self._matrix(np.where(weights == 0, 1.0, weights), names)
 
+    @property
+    def links(self) -> list[tuple[str, str]]:
+        """The edges without a direction."""
+        ends = self.edges.pairs()
+        return [
+            (self.names[i], self.names[j])
+            for (i, j), directed in zip(ends, self.edge_columns.get("directed", [True] * len(ends)), strict=True)
+            if not directed
+        ]
+
     def partially_directed(self) -> NamedGraph:
-        """Return the graph with its undecided edges undirected, that is in both directions, without weights."""
-        graph = self.adjacency.copy()
-        if "undecided" in self.edge_columns:
-            undecided = self.edge_columns["undecided"] != 0
-            graph[self.edges.children[undecided], self.edges.causes[undecided]] = True
-        return NamedGraph.from_class(graph, self.names)
+        """Return the graph with its links in both directions and without weights, or the graph itself without links."""
+        if not (links := self.links):
+            return self
+        pairs = {(source, target) for source, target, _ in self.edge_list()} | {(b, a) for a, b in links}
+        return NamedGraph.from_lists(self.names, [(*pair, {}) for pair in pairs])
 
     def equivalence_class(self) -> NamedGraph:
         """Return the CPDAG of the graph, without weights."""
@@ -298,6 +320,7 @@ def weight_matrix(rows: Any, names: Sequence[Any], what: str = "the weights") ->
 
 def _columns(edges: Sequence[Attributes]) -> dict[str, NDArray[Any]]:
     """Return one vector per attribute that has numbers, flags or known words; empty text is not a word."""
+    edges = [current_columns(attributes) for attributes in edges]
     found = dict.fromkeys(["weight", *(name for attributes in edges for name in attributes if name not in _RESERVED)])
     columns: dict[str, NDArray[Any]] = {}
     for name in found:
@@ -308,10 +331,16 @@ def _columns(edges: Sequence[Attributes]) -> dict[str, NDArray[Any]]:
             continue
         values = np.array([_number(attributes.get(name)) for attributes in edges])
         if name in FLAGS:
-            columns[name] = np.nan_to_num(values) != 0
+            columns[name] = np.nan_to_num(values, nan=1.0) != 0
         elif np.isfinite(values).any() or not edges:
             columns[name] = values
     return columns
+
+
+def current_columns(attributes: Attributes) -> Attributes:
+    """Return the attributes of an edge with `directed` in the place of the columns of earlier versions."""
+    kept = {name: value for name, value in attributes.items() if name not in _EARLIER}
+    return {"directed": _number(attributes["undecided"]) != 1} | kept if "undecided" in attributes else kept
 
 
 def _node_column(nodes: Sequence[Attributes], name: str) -> Vector | None:

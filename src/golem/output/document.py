@@ -21,6 +21,7 @@ from golem.assessment.selection import Selection
 from golem.data.missing import Missing
 from golem.data.table import Table
 from golem.data.table_summary import TableSummary
+from golem.data.unusable import Unusable
 from golem.estimator.fit import Fit
 from golem.estimator.golem import Golem
 from golem.estimator.settings import is_counted
@@ -33,6 +34,7 @@ from golem.graphs.graph_document import (
     EnvironmentRecord,
     FindingRecord,
     GraphDocument,
+    LeftOutRecord,
     NoiseRecord,
     SelectionRecord,
     SourceRecord,
@@ -42,7 +44,7 @@ from golem.graphs.graph_document import (
     VariableRecord,
     sparse,
 )
-from golem.graphs.named_graph import EDGE_COLUMNS, STRENGTH
+from golem.graphs.named_graph import EDGE_COLUMNS, LINK_SOURCES, STRENGTH
 from golem.output.edge_list import FROM_BOOTSTRAP, confidence, fit_of, for_json, list_edges
 from golem.output.run_record import plain, settings, versions
 from golem.runtime.files import csv_text, write_text
@@ -88,6 +90,8 @@ class Supplement:
         What `golem.bootstrap` returned.
     diagnosis : Diagnosis, optional
         What `golem.diagnose` returned.
+    left_out : tuple of Unusable
+        Columns that were left out because no graph can be learned with them.
 
     Examples
     --------
@@ -103,6 +107,7 @@ class Supplement:
     table: TableSummary | None = None
     bootstrap: Bootstrap | None = None
     diagnosis: Diagnosis | None = None
+    left_out: tuple[Unusable, ...] = ()
 
 
 def save(model: Golem, folder: str | Path, supplement: Supplement | None = None) -> list[Path]:
@@ -166,7 +171,7 @@ def describe(model: Golem, supplement: Supplement | None = None) -> GraphDocumen
         n=table.n,
         d=graph.d,
         edges=len(graph),
-        undecided=sources["none"],
+        undecided=sum(sources[source] for source in LINK_SOURCES),
         by_variance=sources["variances"],
         by_shape=sources["shape"],
         by_intervention=sources["interventions"],
@@ -191,6 +196,7 @@ def describe(model: Golem, supplement: Supplement | None = None) -> GraphDocumen
         versions=versions(),
         data=None if supplement.data is None else SourceRecord(**supplement.data),
         table=msgspec.convert(supplement.table, TableRecord | None, from_attributes=True),
+        left_out=[LeftOutRecord(name=one.name, reason=one.reason) for one in supplement.left_out] or None,
         bootstrap=None if bootstrap is None else _bootstrap(bootstrap),
         diagnostics=None if diagnosis is None else [FindingRecord(**row) for row in diagnosis.records()],
         next_experiment=_experiments(model) if sources["none"] else None,

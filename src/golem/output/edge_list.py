@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -14,8 +14,8 @@ from golem.data.table import Table
 from golem.directions.learned_graph import LearnedGraph
 from golem.estimator.fit import Fit
 from golem.estimator.golem import Golem
-from golem.graphs.named_graph import EDGE_COLUMNS, LINK_SOURCES, EdgeRow
-from golem.runtime.messages import quoted
+from golem.graphs.named_graph import EDGE_COLUMNS, LINK_SOURCES, DirectionSource, EdgeRow
+from golem.runtime.messages import counted, quoted
 from golem.runtime.types import Vector
 from golem.score.regression import weighted_edges
 from golem.score.score_settings import ScoreSettings
@@ -25,16 +25,30 @@ from golem.score.table_score import score_of
 # The columns of a bootstrap, which are the last ones.
 FROM_BOOTSTRAP = [*EDGE_COLUMNS][-6:]
 # What a direction can rest on, in the words of tables and pages.
-DIRECTIONS = {
-    "structure": "",
-    "variances": "by variance",
-    "shape": "by shape",
+DIRECTIONS: dict[DirectionSource | None, str] = {
     "knowledge": "given by you",
     "follows": "follows from what you gave",
-    "interventions": "by intervention",
-    "unchecked": "structure, unchecked",
-    "none": "undecided",
+    "structure": "from the structure",
+    "variances": "from the noise variances",
+    "shape": "from the shape of the noise",
+    "interventions": "from experiments",
+    "unchecked": "open (structure, unchecked)",
+    "none": "open",
+    None: "",
 }
+
+
+def edge_counts(directed: Iterable[bool]) -> str:
+    """Return how many edges are arrows and links, in words.
+
+    Examples
+    --------
+    >>> edge_counts([True, False, False]), edge_counts([False]), edge_counts([])
+    ('1 arrow and 2 links', '1 link', '0 edges')
+    """
+    flags = [*directed]
+    counts = {"arrow": sum(flags), "link": len(flags) - sum(flags)}
+    return " and ".join(counted(count, word) for word, count in counts.items() if count) or "0 edges"
 
 
 def fit_of(model: Any) -> Fit:
@@ -43,6 +57,7 @@ def fit_of(model: Any) -> Fit:
     Nothing says what the directions of a baseline rest on, nor what its edges cost.
     """
     if hasattr(model, "fit_"):
+        model.undecided_  # noqa: B018 - checks the directions, if that is quick
         known: Fit = model.fit_
         return known
     table, fit = Table.single(model.moments_), weighted_edges(model.weights_, model.moments_.covariance)
@@ -83,6 +98,8 @@ def list_edges(model: Golem, bootstrap: Bootstrap | None = None) -> list[EdgeRow
         "drop_loss": None if graph.sources is None else fit.score.losses(graph),
         "direction_strength": graph.strength,
         "direction_error_rate": graph.error_rate,
+        "direction_stability": graph.stability,
+        "robustness_value": None if graph.sources is None else fit.robustness,
         "edge_strength": fit.strengths,
     }
     found = []
@@ -94,11 +111,10 @@ def list_edges(model: Golem, bootstrap: Bootstrap | None = None) -> list[EdgeRow
             EdgeRow(
                 source=names[i],
                 target=names[j],
-                undecided=source in LINK_SOURCES,
-                by_variance=source == "variances",
+                directed=source not in LINK_SOURCES,
                 direction_from=source,
                 **row,
-                **({} if bootstrap is None else confidence(bootstrap, i, j)),
+                **({} if bootstrap is None else confidence(bootstrap, i, j, source not in LINK_SOURCES)),
             )
         )
     return found
@@ -118,13 +134,13 @@ def _standard_errors(fit: Fit) -> Vector | None:
     return fit.score.regression.standard_errors(refit)
 
 
-def confidence(bootstrap: Bootstrap, i: int, j: int) -> dict[str, Any]:
-    """Return the frequencies and intervals of the edge i -> j."""
+def confidence(bootstrap: Bootstrap, i: int, j: int, directed: bool = True) -> dict[str, Any]:
+    """Return the frequencies and intervals of the edge i -> j; a link has no total effect."""
     numbers = (
         bootstrap.adjacency_frequency[i, j],
         bootstrap.direction_frequency[i, j],
         *bootstrap.weight_interval[:, i, j],
-        *bootstrap.effect_interval[:, i, j],
+        *(bootstrap.effect_interval[:, i, j] if directed else (np.nan, np.nan)),
     )
     return dict(zip(FROM_BOOTSTRAP, map(for_json, numbers), strict=True))
 

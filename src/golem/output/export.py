@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +16,7 @@ from golem.graphs.named_graph import NamedGraph
 from golem.model.linear_sem import LinearSEM
 from golem.output.document import graph_keys
 from golem.runtime.files import write_text
+from golem.runtime.messages import counted, shortened
 from golem.runtime.problems import ProblemError, Set
 
 if TYPE_CHECKING:
@@ -72,6 +74,11 @@ def export_graph(model: Any, path: str | Path, format: str | None = None, *, cpd
     ValueError
         If the format is unknown or cannot hold this graph; with `cpdag` also if the graph has a cycle.
 
+    Warns
+    -----
+    UserWarning
+        If the format needs a direction for each edge, and the graph has links.
+
     Examples
     --------
     >>> import tempfile, golem
@@ -109,7 +116,14 @@ def graph_text(model: Any, format: str, *, cpdag: bool = False) -> str:
             "A model of pgmpy has weights, but an equivalence class has none. Export without {cpdag=True}, or "
             "use dagitty or pcalg."
         )
-    return FORMATS[format].write(_equivalence_class(graph) if cpdag else graph)
+    text = FORMATS[format].write(_equivalence_class(graph) if cpdag else graph)
+    if not cpdag and FORMATS[format].needs_directions and (links := graph.links):
+        warnings.warn(
+            f"The direction of {counted(len(links), 'link')} is open, but the format {format} needs one. Each gets one "
+            f"of its equally good directions: {shortened([f'{a!r} --- {b!r}' for a, b in links], 3)}.",
+            stacklevel=2,
+        )
+    return text
 
 
 def _equivalence_class(graph: NamedGraph) -> NamedGraph:
@@ -158,7 +172,7 @@ def to_causal_learn(model: Any, *, cpdag: bool = False) -> GeneralGraph:
     from causallearn.graph.GraphNode import GraphNode
 
     graph = named_graph(model)
-    arrows = (_equivalence_class(graph) if cpdag else graph).adjacency
+    arrows = (_equivalence_class(graph) if cpdag else graph.partially_directed()).adjacency
     nodes = [GraphNode(name) for name in graph.names]
     result = GeneralGraph(nodes)
     for i, j in np.argwhere(arrows & ~np.tril(arrows & arrows.T)):

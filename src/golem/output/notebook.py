@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from golem.assessment.diagnostics import Diagnosis, diagnose
 from golem.graphs.named_graph import EdgeRow
 from golem.output.document import Supplement
-from golem.output.edge_list import DIRECTIONS, list_edges
+from golem.output.edge_list import DIRECTIONS, edge_counts, list_edges
 from golem.output.figures import LARGEST_DRAWN_GRAPH, MOST_DRAWN_EDGES, plot_model
 from golem.runtime.html_text import MOST_ROWS, Cell, html_table, leveled_list, paragraph
 from golem.runtime.messages import counted
@@ -29,12 +29,12 @@ def model_html(model: Golem, supplement: Supplement | None = None) -> str:
     """
     supplement = supplement or Supplement()
     edges = list_edges(model, supplement.bootstrap)
-    undecided = sum(edge.undecided for edge in edges)
     d, rows = model.graph_.d, model.moments_.rows
-    size = f"{counted(len(edges), 'edge')} among {counted(d, 'variable')}, from {counted(rows, 'row')}"
+    counts = edge_counts(edge.directed for edge in edges)
+    size = f"{counts} among {counted(d, 'variable')}, from {counted(rows, 'row')}"
     findings = supplement.diagnosis
     parts = [
-        paragraph(f"{size}; {undecided} undecided" if undecided else size, strong=True),
+        paragraph(size, strong=True),
         _picture(model, len(edges)),
         _edge_table(edges),
         _findings(diagnose(model, refit=False) if findings is None else findings),
@@ -61,14 +61,14 @@ def _edge_table(edges: list[EdgeRow]) -> str:
     has_bootstrap = any(edge.adjacency_frequency is not None for edge in edges)
     categories = any(edge.edge_strength is not None for edge in edges)
     sizes = ["strength", "loss of score"] if categories else ["standardized"]
-    columns = ["source", "target", "weight", *sizes, "direction"]
+    columns = ["edge", "weight", *sizes, "direction"]
     columns += ["connected", "this direction"] if has_bootstrap else []
     rows: list[list[Cell]] = []
     for edge in edges[:MOST_ROWS]:
-        direction = DIRECTIONS.get(edge.direction_from or "", "") or "by structure"
         numbers = (edge.edge_strength, edge.drop_loss) if categories else (edge.standardized_weight,)
-        row: list[Cell] = [edge.source, edge.target, edge.weight, *numbers, direction]
-        rows.append(row + ([edge.adjacency_frequency, edge.direction_frequency] if has_bootstrap else []))
+        weight, frequency = (edge.weight, edge.direction_frequency) if edge.directed else (None, None)
+        row: list[Cell] = [edge.text, weight, *numbers, DIRECTIONS[edge.direction_from]]
+        rows.append(row + ([edge.adjacency_frequency, frequency] if has_bootstrap else []))
     left = len(edges) - len(rows)
     return html_table(columns, rows, f"and {left} weaker; golem.output.list_edges(model) has all" if left else "")
 

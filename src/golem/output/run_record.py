@@ -17,7 +17,7 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from golem.data.knowledge import Knowledge, NamedKnowledge
+from golem.data.knowledge import Knowledge, NamedKnowledge, as_knowledge
 from golem.estimator.golem import Golem
 from golem.estimator.settings import is_counted
 from golem.gradient.adam import Adam
@@ -39,6 +39,7 @@ _TYPES: dict[str, Any] = {kind.__name__: kind for kind in (Order, Adam, LBFGS, E
 _OPTIONS: dict[str, Any] = {
     "noise": "auto", "lambda_sparsity": None, "lambda_dag": None, "threshold": None, "solver": "order", "effort": None,
     "max_iter": None, "time_limit": None, "device": "cpu", "missing": "error", "random_state": 0, "shape": "auto",
+    "evidence": "auto",
     "intervention": "soft", "intercepts": "separate", "score_function": "auto",
 }  # fmt: skip
 _NAMES = {"random_state": "--seed", "score_function": "--score"}
@@ -47,7 +48,9 @@ _SAME_WEIGHT = 1e-6
 
 def settings(model: Golem) -> dict[str, Any]:
     """Return the parameters of an estimator for JSON; `model_from` is the inverse."""
-    known = model.knowledge
+    known = as_knowledge(model.knowledge)
+    if isinstance(known, NamedKnowledge) and hasattr(model, "moments_"):
+        known = known.expanded(model.moments_.variables)
     if isinstance(known, Knowledge):
         unnamed = column_names(None, len(known.required))
         known = known.by_name(model.moments_.variables if hasattr(model, "moments_") else unnamed)

@@ -14,8 +14,8 @@ _COLUMN_OF_ARRAY = re.compile(r"x(\d+)")
 OPTIONS = frozenset(
     "bootstrap categorical certificate columns covariance cpdag device drop drop_dependent effort environment "  # noqa: SIM905
     "environments header intercepts intervention lambda_dag lambda_sparsity levels max_iter missing na noise noise_std "
-    "numeric output random_state rows scatter scheduler score_function select shape solver targets threshold "
-    "time_limit weight_scale".split()
+    "numeric output random_state rows scatter scheduler score_function select shape solver strict targets "
+    "threshold time_limit weight_scale".split()
 )
 _OTHER_NAMES = {"random_state": "seed", "score_function": "score"}
 

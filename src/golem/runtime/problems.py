@@ -18,7 +18,7 @@ from golem.runtime.dialects import PANDAS, Dialect, dialect_of
 Arguments = ParamSpec("Arguments")
 Result = TypeVar("Result")
 # What is wrong: a setting, missing values, or a column that cannot be used.
-Kind = Literal["setting", "missing", "empty", "constant", "copy", "combination", "text", "date", "category"]
+Kind = Literal["setting", "missing", "empty", "constant", "copy", "combination", "id", "text", "date", "category"]
 
 
 class Remedy:
@@ -90,7 +90,7 @@ class Parameter(Remedy):
 class Treat(Remedy):
     """Choose a treatment of missing values, and drop columns for it."""
 
-    missing: str
+    missing: Literal["drop", "em"]
     drop: Sequence[str] = ()
 
     def _written(self, dialect: Dialect) -> str:

@@ -11,7 +11,7 @@ import functools
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -35,6 +35,14 @@ class Correlation:
     table: Table
     likelihood: Likelihood
     sparsity: L0
+
+
+class Variant(NamedTuple):
+    """A table, and the score of it or of a part of its rows."""
+
+    name: str
+    table: Table
+    score: Callable[[Table], NodeScore]
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,6 +69,8 @@ class NodeScore(ABC):
     likelihood: Likelihood = field(default_factory=GaussianNV, kw_only=True)
     # What the shape of the noise cannot be used for, as the end of "because ..."; empty if it can, or if it is unknown.
     no_shape: str = field(default="", kw_only=True)
+    # Tables with more columns are not learned many times unless the user asks.
+    quick_columns: ClassVar[int] = 20
 
     @property
     @abstractmethod
@@ -75,6 +85,14 @@ class NodeScore(ABC):
     @abstractmethod
     def engine(self) -> Any:
         """Return the data of the search: `golem.search` has an engine per type."""
+
+    def costs(self) -> Any:
+        """Return the costs of nodes given their parents, with free noise variances, for a search."""
+        return self.engine()
+
+    @abstractmethod
+    def variants(self) -> list[Variant]:
+        """Return tables and scores that should give the same directions if these are real."""
 
     @abstractmethod
     def evidence(self) -> tuple[str, ...]:

@@ -23,8 +23,9 @@ from golem.data.variables import Codes
 from golem.graphs.edges import Edges
 from golem.runtime.names import positions
 from golem.runtime.types import Array, BoolMatrix, Matrix, Vector
+from golem.score.gaussian_columns import GaussianColumns
 from golem.score.likelihood import GaussianEV, GaussianTied
-from golem.score.node_score import Correlation, Families, NodeScore
+from golem.score.node_score import Correlation, Families, NodeScore, Variant
 from golem.score.node_scores import Counts, GaussianBlocks, gaussian_blocks, loss_per_edge, total_cost
 from golem.score.objective import graph_scores
 from golem.score.regression import Regressions, edge_losses, family_variances, regressions, residual_variance
@@ -39,6 +40,7 @@ class CovarianceScore(NodeScore):
     noise: str = field(kw_only=True)
 
     name = "gaussian"
+    quick_columns = 60
 
     @property
     def stage(self) -> str:
@@ -48,6 +50,15 @@ class CovarianceScore(NodeScore):
     def engine(self) -> Correlation:
         """Return the data of the search, which may choose the noise model."""
         return Correlation(self.table, LIKELIHOODS[self.noise](self.table.n), self.sparsity)
+
+    def costs(self) -> GaussianColumns:
+        """Return the costs with free noise variances."""
+        moments = self.table.moments()
+        return GaussianColumns(moments.covariance, moments.n, self.sparsity.penalties(moments.n, moments.d))
+
+    def variants(self) -> list[Variant]:
+        """Return the score of the columns and that of their normal scores."""
+        return _raw_and_ranked(self.table, lambda table: replace(self, table=table))
 
     def evidence(self) -> tuple[str, ...]:
         """Return the sources: with equal variances by assumption, the shape of the noise is not asked."""
@@ -157,6 +168,12 @@ class BlockScore(_SumScore):
         """Return the data of the search."""
         return self._blocks
 
+    def variants(self) -> list[Variant]:
+        """Return the score of the columns and that of the normal scores of numbers; of categories alone, all scores."""
+        if self.table.coding.is_discrete and not self.table.has_environments:
+            return _category_scores(self)
+        return _raw_and_ranked(self.table, lambda table: replace(self, table=table))
+
     def evidence(self) -> tuple[str, ...]:
         """Return the sources that can direct edges."""
         return ("interventions",) if self.table.has_environments else ()
@@ -188,6 +205,10 @@ class CountScore(_SumScore):
         is_bdeu = self.name == "bdeu" and not self.is_deviance
         return Counts(self.codes, self.table.coding.levels, "bdeu" if is_bdeu else "bic", sparsity=self.sparsity)
 
+    def variants(self) -> list[Variant]:
+        """Return all scores of categories."""
+        return _category_scores(self)
+
     def evidence(self) -> tuple[str, ...]:
         """Return the sources that can direct edges."""
         return ()
@@ -213,6 +234,23 @@ class CountScore(_SumScore):
         """Return the same score with the variables in another order."""
         codes = np.asfortranarray(self.codes[:, positions(names, self.table.names)])
         return replace(self, table=self.table.reordered(names), codes=codes)
+
+
+def _raw_and_ranked(table: Table, score: Callable[[Table], NodeScore]) -> list[Variant]:
+    """Return a score of the columns as they are, and of their normal scores, if the rows are at hand."""
+    variants = [Variant("raw", table, score)]
+    if not table.is_ranked and all(part.has_all_rows for part in table.parts):
+        variants.append(Variant("ranks", table.with_ranks(), score))
+    return variants
+
+
+def _category_scores(score: NodeScore) -> list[Variant]:
+    """Return the scores of a table of categories."""
+    settings = ScoreSettings(sparsity=score.sparsity)
+    return [
+        Variant(name, score.table, lambda table, name=name: score_of(table, replace(settings, function=name)))  # type: ignore[misc]
+        for name in ("discrete-bic", "bdeu", "mixed")
+    ]
 
 
 def table_blocks(

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from golem.graphs.edges import Edges
-from golem.runtime.types import BoolMatrix, Indices, Vector
+from golem.runtime.types import BoolMatrix, Indices
 from golem.score.solution import TIE
 from golem.search.chain import MOST_VISITS, VISITS, Chain, Start
 from golem.search.engines.engine import Engine

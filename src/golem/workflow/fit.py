@@ -18,13 +18,15 @@ from golem.data.coded_tables import counts_in_moments
 from golem.data.files.standard_input import spooled
 from golem.data.files.table_files import listed
 from golem.data.inputs import check_knowledge
-from golem.data.knowledge import Knowledge, NamedKnowledge, with_edges
+from golem.data.knowledge import Knowledge, NamedKnowledge, as_knowledge
 from golem.data.levels import warn_of_single_rows
-from golem.data.source import Reading, Source, open_source
+from golem.data.reading import Reading
+from golem.data.source import Source, open_source
 from golem.data.table_checks import require_enough_rows
 from golem.data.table_reading import Targets
 from golem.data.table_summary import TableSummary
 from golem.data.targets import read_targets
+from golem.data.typed_edges import with_edges
 from golem.estimator.golem import Golem
 from golem.gradient.certificate import Certificate
 from golem.graphs.graph_document import GraphDocument
@@ -37,6 +39,7 @@ from golem.runtime.names import suggests_parameters
 from golem.runtime.problems import Parameter, ProblemError, Text
 from golem.runtime.progress import ProgressDisplay
 from golem.workflow.steps import SILENT, assess, choose, learn, naming, require_kept, title_of, was_interrupted, write
+from golem.workflow.usable_table import UsableTable
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,6 +116,8 @@ def fit_file(
     environments: bool = False,
     targets: Targets | str | Path | None = None,
     drop_dependent: bool = False,
+    missing: Literal["auto"] | None = None,
+    strict: bool = True,
     forbid: Sequence[str] = (),
     require: Sequence[str] = (),
     select: Literal["bic", "cv", "stability"] | None = None,
@@ -152,6 +157,12 @@ def fit_file(
     drop_dependent : bool
         Drop columns that are constant, and those that others determine (copies, linear combinations), instead of
         refusing the table. Categories that others determine are dropped as well.
+    missing : "auto", optional
+        Choose the treatment of missing values instead of that of the model: Gaussian EM where it applies, else the
+        complete rows if most rows are complete.
+    strict : bool
+        Whether to refuse a table with columns that are constant, determined by others or text with too many values. If
+        not, these are left out, as are columns that identify rows, and the result says which.
     forbid, require : sequence of str
         Forbidden and required edges such as "A->B", in addition to the knowledge of the model.
     select : {"bic", "cv", "stability"}, optional
@@ -204,41 +215,60 @@ def fit_file(
     with spooled(paths) as here:
         how: dict[str, Any] = {
             "divided": bool(bootstrap) or select in ("cv", "stability"),
+            "halved": model.evidence != "fast",
             "checked": diagnose or scatter or model.settings.uses_shape,
             "scheduler": scheduler,
             "targets": known,
         }
-        source = whole = open_source(here, reading, **how)
+        opened = UsableTable(
+            lambda reading, strict: open_source(here, reading, **how, strict=strict),
+            reading,
+            model.missing,
+            chooses_missing=missing == "auto",
+            leaves_out=not strict,
+        )
+        source, known_before = opened.source, model.knowledge
         require_kept(source.paths, folder, RESULT_FILES)
         if scatter:
             _require_rows(source)
         if source.made_up_names:
             progress.note(f"Without a header line, the columns are named {', '.join(source.names[:2])}, ...")
-        if drop_dependent and (unusable := source.unusable(model.missing, progress)):
-            reading = reading.without(unusable, progress)
-            source = open_source(here, reading, **how)
-        _add_edges(model, listed(forbid), listed(require), source.names, source.all_names, progress)
-        table = source.read(model.missing, progress)
-        if model.settings.counts_edges:
-            with naming(paths), whole.describing_refusal(model.missing, progress):
-                require_enough_rows(table)
-        if not diagnose:  # the checks name rare levels
-            warn_of_single_rows(counts_in_moments([part.moments for part in table.parts]))
-        summary = _shown_summary(source, progress)
+
+        def learn_graph() -> tuple[TableSummary | None, Selection | None]:
+            """Read the table, and learn its graph; a refused table may be read again with less."""
+            model.set_params(knowledge=known_before)
+            if drop_dependent and (unusable := opened.source.unusable(opened.missing, progress)):
+                opened.leave_out(unusable)
+            source = opened.source
+            _add_edges(model, listed(forbid), listed(require), source.names, source.all_names, progress)
+            table = opened.read(progress)
+            model.set_params(missing=opened.missing)
+            with naming(paths):
+                if model.settings.counts_edges:
+                    with source.describing_refusal(opened.missing, progress):
+                        require_enough_rows(table)
+                if certificate and table.coding.categories:
+                    raise ProblemError.of(
+                        "{certificate=True} needs a table of numbers, and this one has categories. Leave it out, "
+                        "and use {noise='auto'}."
+                    )
+                opened.require_usable(model, table)
+                if not diagnose:  # the checks name rare levels
+                    warn_of_single_rows(counts_in_moments([part.moments for part in table.parts]))
+                summary = _shown_summary(source, progress)
+                selection = None if search is None else choose(search, model, table, progress)
+                learn(model, table, progress, checkpoint)
+            return summary, selection
+
+        summary, selection = opened.learn(learn_graph, progress)
+        source = opened.source
         with naming(paths):
-            selection = None
-            if certificate and table.coding.categories:
-                raise ProblemError.of(
-                    "{certificate=True} needs a table of numbers, and this one has categories. Leave it out, "
-                    "and use {noise='auto'}."
-                )
-            if search is not None:
-                selection = choose(search, model, table, progress)
-            learn(model, table, progress, checkpoint)
             if selection is not None:
                 model.remember(selection=selection)
             title = title_of(paths)
-            supplement = Supplement(_files(paths, folder, reading, targets), summary)
+            supplement = Supplement(
+                _files(paths, folder, opened.reading, targets), summary, left_out=tuple(opened.left_out)
+            )
             supplement, left = assess(
                 model, source, supplement, folder, title, bootstrap, diagnose, random_state, progress
             )
@@ -320,7 +350,8 @@ def _add_edges(
 
     What is known about columns of the file that are not used is left out, with a note.
     """
-    known = model.knowledge
+    known = as_knowledge(model.knowledge)
+    known = known.expanded(columns) if isinstance(known, NamedKnowledge) else known
     if forbid or require:
         known = known.by_name(columns) if isinstance(known, Knowledge) else known
         known = with_edges(known, forbid, require, [*columns, *(name for name in all_columns if name not in columns)])

@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Sequence
 from pathlib import Path
 
-from golem.data.source import Reading
+from golem.data.reading import Reading
 from golem.output.run_record import RunRecord
 from golem.runtime.progress import ProgressDisplay
 from golem.workflow.fit import FitResult, fit_file

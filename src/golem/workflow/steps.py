@@ -97,6 +97,7 @@ def assess(
         return supplement, "The best graph so far is"
     try:
         search_again(model, source, progress)
+        check_directions(model, source.table, progress)
     except KeyboardInterrupt:
         return supplement, "The graph, without the checks, is"
     if replicates:
@@ -123,6 +124,22 @@ def search_again(model: Golem, source: Source, progress: ProgressDisplay = SILEN
     if is_repeatable(model):
         with progress.waiting("Searching again, with the columns in reverse order"):
             keep_better(model, source.table)
+
+
+def check_directions(model: Golem, table: Table, progress: ProgressDisplay = SILENT) -> None:
+    """Check which directions survive, if the rows are at hand; otherwise say why not."""
+    sources = model.graph_.sources
+    if sources is None or "unchecked" not in sources:
+        return
+    reason = "--evidence fast"
+    if model.evidence != "fast":
+        try:
+            with progress.counting("Checking directions") as show:
+                model.check_directions(table, callback=show)
+            return
+        except ValueError as error:
+            reason = str(message_of(error))
+    progress.note(f"Directions that follow from the structure were not checked, so they are shown as links: {reason}")
 
 
 def check(model: Golem, rows: Callable[[], Matrix | None], progress: ProgressDisplay = SILENT) -> Diagnosis | None:

@@ -50,7 +50,9 @@ def test_everything_is_listed_with_and_without_rows(frame):
         assert all(f.finding.endswith(".") for f in found.findings)
         assert all(f.remedy for f in found.at("note", "warning"))
         assert "hidden common causes" in str(found)
-        assert json.loads(json.dumps(found.records())) == [vars(f) for f in found.findings]
+        assert found.records() == [{**vars(f), "edges": [*f.edges]} for f in found.findings]
+        assert json.loads(json.dumps(found.records()))
+        assert all(len(f.headline) <= 76 for f in found.at("note", "warning"))
     assert with_rows["near-constant"].finding == "No column is nearly constant."
     assert "compared with its mean" in without["near-constant"].finding  # the rest needs rows
 
@@ -108,7 +110,7 @@ def test_undecided_directions_are_counted_and_named():
     X = np.random.default_rng(0).normal(size=(800, 3)).cumsum(axis=1)
     finding = diagnose(Golem("nv").fit(pd.DataFrame(X, columns=["u", "v", "w"])))["directions"]
     assert finding.level == "note"
-    assert "2 of 2 edges have no evidence for their direction ('u' - 'v', 'v' - 'w')" in finding.finding
+    assert "2 of 2 edges have no evidence for their direction ('u' --- 'v', 'v' --- 'w')" in finding.finding
     assert "knowledge" in finding.remedy
     assert diagnose(Golem("ev").fit(X))["directions"].level == "ok"
 

@@ -43,7 +43,7 @@ def test_edges_that_differ_are_named(noise):
             assert (finding.level == "ok") == same
         if finding.level != "ok":
             changed = np.argwhere(np.triu(model.cpdag_ != other.cpdag_[::-1, ::-1]))
-            assert not len(changed) or f"'v{changed[0][0]}' - 'v{changed[0][1]}'" in finding.finding
+            assert not len(changed) or f"'v{changed[0][0]}' --- 'v{changed[0][1]}'" in finding.finding
             assert "effort='thorough'" in finding.remedy
             thorough = find_search(CheckedModel(model.set_params(effort="thorough")))
             assert thorough.level == "ok" or thorough.remedy == "Do not rely on the edges that differ."

@@ -13,10 +13,11 @@ import xml.etree.ElementTree as ElementTree
 import numpy as np
 import pytest
 
-from golem import Golem, metrics
+from golem import Golem
 from golem.comparison.other_packages import Estimate
 from golem.comparison.result import Comparison, Row, report_comparison
-from golem.data.knowledge import Knowledge, with_edges
+from golem.data.knowledge import Knowledge
+from golem.data.typed_edges import with_edges
 from golem.graphs.graph_document import document_of as checked
 from golem.graphs.named_graph import NamedGraph
 from golem.output.report import report_document
@@ -72,8 +73,8 @@ def document_of(weights, names=None, **more):
     names = list(names or (f"x{k}" for k in range(d)))
     table = [
         {
-            "source": names[i], "target": names[j], "weight": float(weights[i, j]), "undecided": False,
-            "standardized_weight": float(weights[i, j]), "by_variance": False,
+            "source": names[i], "target": names[j], "weight": float(weights[i, j]), "directed": True,
+            "standardized_weight": float(weights[i, j]),
             "drop_loss": 100 * float(weights[i, j]) ** 2,
         }
         for i, j in np.argwhere(weights)
@@ -183,8 +184,8 @@ def test_a_share_is_written_as_in_the_terminal(open_page, tmp_path, replicates):
 
 
 def test_an_edge_that_is_always_joined_stays_where_its_direction_is_open(open_page, chain, tmp_path):
-    chain["edge_table"][0]["undecided"] = True  # A -> B
-    chain["edge_table"][1]["by_variance"] = True  # A -> C
+    chain["edge_table"][0] |= {"directed": False, "direction_from": "none"}  # A -- B
+    chain["edge_table"][1]["direction_from"] = "variances"  # A -> C
     share = {"direction_frequency": 0.5, "adjacency_frequency": 1.0}
     chain["bootstrap"] = {"edges": [{"source": a, "target": b} | share for a, b in ("AB", "BC", "AC")]}
     page = open_page(write_report(chain, tmp_path / "r.html"))
@@ -194,11 +195,13 @@ def test_an_edge_that_is_always_joined_stays_where_its_direction_is_open(open_pa
     assert page.locator("#graph .edge:not(.faded)").get_attribute("data-edge") == "0>1"
     # What supports a direction is next to its share.
     set_slider(page, "#frequency", 0)
-    assert page.locator("#edge-table .tag").all_inner_texts() == ["undecided", "by variance"]
+    assert page.locator("#edge-table .tag").all_inner_texts() == ["open", "from the noise variances"]
     choose_edge(page, "A", "C")
     fact = page.locator("#details tr", has_text="Directed in")
     assert "50%" in fact.inner_text()
-    assert fact.locator(".tag.by-variance").inner_text() == "by variance"
+    assert fact.locator(".tag").inner_text() == "from the noise variances"
+    choose_edge(page, "A", "B")
+    assert "Directed in" not in page.locator("#details").inner_text()
 
 
 def test_a_click_on_a_node_or_an_edge_tells_about_it(open_page, chain, tmp_path):
@@ -316,28 +319,45 @@ def test_a_truth_marks_edges(open_page, chain, tmp_path):
     assert page.locator("#graph .edge.negative").count() == 1
 
 
-def test_an_undecided_edge_counts_by_itself_and_as_a_line_is_right_both_ways(open_page, chain, tmp_path):
-    """Its arrowhead is arbitrary, so it is neither right nor reversed; as a line, the rule is that of --cpdag."""
-    chain["edge_table"][0]["undecided"] = True
+def test_a_link_has_no_arrowhead_and_is_neither_right_nor_reversed(open_page, chain, tmp_path):
+    chain["edge_table"][0] |= {"directed": False, "direction_from": "none"}  # A -- B
     truth = np.zeros((4, 4))
     truth[1, 0] = 1
-    graph = NamedGraph.from_weights(truth, tuple("ABCD"))
-    page = open_page(write_report(chain, tmp_path / "r.html", truth=graph))
-    learned = checked(chain).graph()
-    for view, is_class in ((learned, False), (learned.partially_directed(), True)):
-        page.locator("#lines").set_checked(is_class)
-        found = metrics.count_edges(truth, view.adjacency, cpdag=is_class)
-        undecided = 0 if is_class else 1
-        counts = {"true": found.true, "reversed": found.reversed - undecided, "open": undecided}
-        counts |= {"extra": found.extra, "missing": found.missing}
-        kinds = {kind: page.locator(f"#graph .edge.{kind}").count() for kind in counts}
-        assert kinds == counts
-        listed = {kind: count for kind, count in counts.items() if kind != "open" or count}
-        text = ", ".join(f"{count} {kind}" for kind, count in listed.items()).replace("open", "undecided")
-        assert text in page.locator("#counts").inner_text()
-        assert page.locator("#compared tbody tr").inner_text().split()[1:] == [str(count) for count in listed.values()]
+    page = open_page(write_report(chain, tmp_path / "r.html", truth=NamedGraph.from_weights(truth, tuple("ABCD"))))
     assert page.locator('[data-edge="0>1"] .head').get_attribute("d") == ""
-    assert page.locator("#graph .edge.missing").count() == 0
+    assert page.locator('[data-edge="1>2"] .head').get_attribute("d") != ""
+    counts = {"true": 0, "reversed": 0, "open": 1, "extra": 2, "missing": 0}
+    assert {kind: page.locator(f"#graph .edge.{kind}").count() for kind in counts} == counts
+    assert "0 true, 0 reversed, 1 direction open, 2 extra, 0 missing" in page.locator("#counts").inner_text()
+    assert page.locator("#compared tbody tr").inner_text().split()[1:] == [str(count) for count in counts.values()]
+
+
+def test_a_link_tells_no_effect(open_page, chain, tmp_path):
+    """A -- B -> C, A -> C: only the effect of B on C does not depend on the direction of the link of its causes."""
+    chain["edge_table"][0] |= {"directed": False, "direction_from": "none"}
+    page = open_page(write_report(chain, tmp_path / "r.html"))
+    choose_edge(page, "A", "B")
+    text = page.locator("#details").inner_text()
+    assert "A and B are linked" in text
+    assert not re.search("rises by one unit|Weight \\(original units|Go to cause", text)
+    for node, row in ((0, "A"), (1, "B")):
+        page.locator(f'[data-node="{node}"]').click()
+        text = page.locator("#details").inner_text()
+        assert "Causes (0)" in text
+        assert "Links, cause or effect (1)" in text
+        assert "Its equation depends on the direction of 1 link" in text
+        assert "Its effects on 2 other variables depend on the direction of links" in text
+        assert "Total effects on other variables" not in text
+        cells = page.locator("#variable-table tbody tr", has_text=row).first.inner_text().split("\t")
+        assert cells[:4] == [row, "0", "1", "1"]
+    page.locator('[data-node="2"]').click()
+    text = page.locator("#details").inner_text()
+    assert "C = 0.500" in text
+    assert "Total effects of other variables" not in text
+    page.locator("#matrix").hover(position={"x": 5, "y": 5})
+    heads = page.locator("#edge-table thead th").all_inner_texts()
+    row = page.locator("#edge-table tbody tr", has_text="A \u2013 B").inner_text().split("\t")
+    assert row[heads.index("weight (original units)")].strip() == ""
 
 
 def test_convergence_has_a_chart_a_term(open_page, chain, tmp_path):
@@ -371,8 +391,8 @@ def test_a_comparison_shows_each_method(open_page, tmp_path):
     assert page.locator("#distances td.heat").count() == 16
     assert page.locator("#agreement tbody tr").count() == int(np.triu(both | other | other.T).sum())
     page.locator("#shown").select_option(label="<b>pc</b>")
-    assert page.locator("#graph .edge.true").count() == count
-    assert page.locator("#graph .edge.true .head").first.get_attribute("d") == ""
+    assert page.locator("#graph .edge.open").count() == count
+    assert page.locator("#graph .edge.open .head").first.get_attribute("d") == ""
     page.locator("#methods tbody button", has_text="fgs").click()
     right = int((truth & other).sum())
     assert page.locator("#graph .edge.true").count() == right
@@ -707,7 +727,9 @@ def test_counts_follow_what_is_shown(open_page, chain, tmp_path):
     chain["edge_table"][2]["direction_from"] = "structure"  # B -> C
     page = open_page(write_report(chain, tmp_path / "r.html"))
     legend = page.locator("#legend label").all_inner_texts()
-    assert [text.strip() for text in legend] == ["by structure (1)", "by shape (1)", "by knowledge (1)"]
+    assert [text.strip() for text in legend] == [
+        "given by you (1)", "from the structure (1)", "from the shape of the noise (1)"
+    ]  # fmt: skip
     assert page.locator("#edges-title").inner_text() == "Edges (3)"
     page.locator("[data-direction=shape]").uncheck()
     assert shown_edges(page) == 2

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from golem.assessment.diagnostics.checked_model import CheckedModel
-from golem.assessment.diagnostics.finding import Verdict, edge_texts, look_at, note, ok, warning
+from golem.assessment.diagnostics.finding import Verdict, look_at, note, ok, warning
 from golem.assessment.p_values import holm
 from golem.data.moments import Moments
 from golem.directions.residual_tests import dependence, normality_test, standardized_moments
-from golem.runtime.messages import quoted, shortened
+from golem.runtime.messages import counted, quoted, shortened
 from golem.runtime.problems import Declare, Text
 from golem.runtime.types import BoolMatrix, Matrix, Vector
 from golem.score.likelihood import GaussianEV, GaussianTied
@@ -136,25 +136,27 @@ def find_linearity(checked: CheckedModel) -> Verdict | None:
     if codes := possible_codes(checked.rows[:, sources], [names[i] for i in sources]):
         are = "is a code" if len(codes) == 1 else "are codes"
         remedy = Text(f"If {quoted(codes)} {are} of categories, use ", Declare(codes), f". Otherwise t{transform}")
+    are = f"{len(bad)} of {counted(len(edges), 'effect')} {'is' if len(bad) == 1 else 'are'}"
+    listed = [f"{text} ({edge.curvature:.0%})" for text, edge in zip(_texts(checked, bad), bad, strict=True)]
     return Verdict(
         "warning" if bad[0].curvature > _CURVED[1] else "note",
-        f"{len(bad)} of {len(edges)} effects {'is' if len(bad) == 1 else 'are'} not linear: "
-        f"{shortened([f'{_text(edge, names)} ({edge.curvature:.0%})' for edge in bad], 3)}. The number in brackets is "
-        "the share of the remaining variance that a curve would explain.",
+        f"{are} not linear: {shortened(listed, 3)}. In brackets: extra variance that a curve explains.",
         remedy,
+        f"{are} curved, not straight lines. The report shows them.",
+        checked.named(_ends(bad)),
     )
 
 
 def find_independence(checked: CheckedModel) -> Verdict | None:
     """Find edges where the noise of the target depends on the source."""
-    edges, names = checked.once(_edges), checked.names
+    edges = checked.once(_edges)
     if edges is None:
         return None
     bad = _beyond(edges, "dependence", _DEPENDENT[0])
     if not bad:
         return _fine(edges, "No residual depends on the parents of its variable.")
     opposed = checked.model.graph_.conflicts
-    turned = [_text(edge, names) for edge in bad if (edge.source, edge.target) in opposed]
+    turned = _texts(checked, [edge for edge in bad if (edge.source, edge.target) in opposed])
     remedy = "Look at these pairs in a scatter plot."
     if turned:
         remedy += f" Of {shortened(turned, 3)}, the direction may be wrong: the noise shapes support the opposite."
@@ -162,13 +164,16 @@ def find_independence(checked: CheckedModel) -> Verdict | None:
         where = "at the other edges" if turned else "here"
         remedy += f" golem does not use the shape of the noise {where}; do not use other methods that do (e.g. LiNGAM)."
     many = len(bad) > _MANY * len(edges) and bad[0].dependence > _DEPENDENT[1]
+    listed = [f"{text} ({edge.dependence:.2f})" for text, edge in zip(_texts(checked, bad), bad, strict=True)]
+    count = f"{len(bad)} of {counted(len(edges), 'edge')}"
     return Verdict(
         "warning" if many else "note",
-        f"In {len(bad)} of {len(edges)} edges the residual depends on the parent: "
-        f"{shortened([f'{_text(edge, names)} ({edge.dependence:.2f})' for edge in bad], 3)}. "
-        f"The number in brackets measures this dependence: 0 means independent, above {_DEPENDENT[1]} is strong. A "
-        "curve, noise that grows with the parent, outliers, a hidden common cause or a wrong direction can cause this.",
+        f"In {count} the residual depends on the parent: {shortened(listed, 3)}. The number in brackets measures this "
+        f"dependence: 0 means independent, above {_DEPENDENT[1]} is strong. A curve, noise that grows with the parent, "
+        "outliers, a hidden common cause or a wrong direction can cause this.",
         remedy,
+        f"In {count} the points do not scatter evenly around the line.",
+        checked.named(_ends(bad)),
     )
 
 
@@ -192,8 +197,12 @@ def _fine(edges: Sequence[EdgeAssumptions], sentence: str) -> Verdict:
     return ok(sentence if edges else f"No edge could be checked: this needs edges, and {_FEWEST_ROWS_PER_EDGE} rows.")
 
 
-def _text(edge: EdgeAssumptions, names: tuple[str, ...]) -> str:
-    return edge_texts([(edge.source, edge.target)], names)[0]
+def _ends(edges: Sequence[EdgeAssumptions]) -> list[tuple[int, int]]:
+    return [(edge.source, edge.target) for edge in edges]
+
+
+def _texts(checked: CheckedModel, edges: Sequence[EdgeAssumptions]) -> list[str]:
+    return checked.edge_texts(_ends(edges))
 
 
 @dataclass(frozen=True)
@@ -312,6 +321,7 @@ def find_normality(checked: CheckedModel) -> Verdict | None:
         return warning(
             extreme,
             " ".join([*logs, "Check whether these values are codes for missing values, errors or a long tail."]),
+            "A few extreme values dominate a column and can create or hide edges.",
         )
     skewness, kurtosis = standardized_moments(residuals)
     worst = int(bad[np.argmax(np.abs(skewness[bad]) + np.abs(kurtosis[bad]))])

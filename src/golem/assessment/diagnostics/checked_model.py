@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 import numpy as np
 
-from golem.assessment.diagnostics.finding import Verdict
+from golem.assessment.diagnostics.finding import Pair, Verdict, edge_texts
 from golem.data.category_columns import read_coded
 from golem.data.coded_tables import CodedTable
 from golem.data.moments import Moments
@@ -70,6 +70,15 @@ class CheckedModel:
     def graph(self) -> BoolMatrix:
         """The edges, shape (d, d)."""
         return self.model.adjacency_
+
+    def edge_texts(self, edges: Iterable[Sequence[int]]) -> list[str]:
+        """Return edges as text: "'a' -> 'b'", or "'a' --- 'b'" for a link."""
+        links = self.model.undecided_
+        return [edge_texts([(i, j)], self.names, "---" if links[i, j] else "->")[0] for i, j in edges]
+
+    def named(self, edges: Iterable[Sequence[int]]) -> tuple[Pair, ...]:
+        """Return edges by the names of their ends."""
+        return tuple((self.names[i], self.names[j]) for i, j in edges)
 
     @functools.cached_property
     def is_linear(self) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
@@ -18,12 +19,47 @@ USE_FREE_VARIANCES = Text("If the columns have different units, use ", Set("nois
 IF_NO_SCATTER_PLOT = Text(" If there is none, use ", SCATTER_PLOTS, ".")
 
 
+# Findings in one line, in at most 74 characters, for those that do not bring a line with numbers of their own.
+HEADLINES = {
+    "hard-targets": "Some targets still depend on their causes: the experiments are not hard.",
+    "off-target": "Experiments seem to change variables that are not listed as targets.",
+    "target-effects": "Some experiments show no effect on their targets.",
+    "small-environments": "Some experiments have few rows and can settle little.",
+    "sample": "The checks used a sample of the rows.",
+    "dependent-rows": "Rows depend on each other: everything looks surer than it is.",
+    "odd-values": "Some values may be codes for missing values, or number the rows.",
+    "spikes": "Some columns have many zeros. Do they mean 'not measured'?",
+    "rows": "There are few rows for so many columns: weak edges may be chance.",
+    "density": "The graph has many edges for so few rows: weak ones may be chance.",
+    "equal-variances": "The directions assume equal noise variances, but these differ.",
+    "units": "Some directions would change in other units of the columns.",
+    "search": "A second search found a graph that differs from this one.",
+    "direction-conflicts": "The size and the shape of the noise support opposite directions.",
+    "noise-choice": "Some arrows would change with a noise model that fits nearly as well.",
+    "rows-needed": "Most checks of the assumptions were not possible without the rows.",
+    "normal-residuals": "The noise is not normal (bell-shaped) in some variables.",
+    "determined": "Some variables are determined by others.",
+    "rare-levels": "Some categories have levels with few rows.",
+    "near-duplicates": "Some columns are almost copies: golem cannot tell whose edges are whose.",
+    "deterministic": "Some columns are almost sums of others, such as totals of parts.",
+    "near-constant": "Some columns have one value in nearly all rows.",
+    "conditioning": "Columns overlap so much that their separate effects are inaccurate.",
+    "numbers-only": "Most checks of the assumptions need a table without categories.",
+    "intervals": "Some weights lie outside their own bootstrap intervals.",
+    "limits": "An unmeasured common cause looks just like an edge; no check can exclude it.",
+}
+_NOT_POSSIBLE = re.compile("not checked|could not be tested", re.IGNORECASE)
+Pair = tuple[str, str]
+
+
 class Verdict(NamedTuple):
     """What a check found: a finding without its name."""
 
     level: Level
     finding: str
     remedy: str = ""
+    headline: str = ""
+    edges: tuple[Pair, ...] = ()
 
 
 def ok(finding: str) -> Verdict:
@@ -31,14 +67,14 @@ def ok(finding: str) -> Verdict:
     return Verdict("ok", finding)
 
 
-def note(finding: str, remedy: str = "") -> Verdict:
+def note(finding: str, remedy: str = "", headline: str = "", edges: tuple[Pair, ...] = ()) -> Verdict:
     """Return something to know."""
-    return Verdict("note", finding, remedy)
+    return Verdict("note", finding, remedy, headline, edges)
 
 
-def warning(finding: str, remedy: str = "") -> Verdict:
+def warning(finding: str, remedy: str = "", headline: str = "", edges: tuple[Pair, ...] = ()) -> Verdict:
     """Return something that can make the graph wrong."""
-    return Verdict("warning", finding, remedy)
+    return Verdict("warning", finding, remedy, headline, edges)
 
 
 def edge_texts(edges: Iterable[Sequence[int]], names: Sequence[str], mark: str = "->") -> list[str]:
@@ -67,6 +103,10 @@ class Finding:
         The result in one sentence, with the numbers.
     remedy : str
         What to do about it; empty where there is nothing to do.
+    headline : str
+        A note or warning in one line of at most 76 characters, without jargon.
+    edges : tuple of (str, str)
+        The edges that it is about, if it is about some edges.
 
     Examples
     --------
@@ -79,6 +119,16 @@ class Finding:
     level: Level
     finding: str
     remedy: str = ""
+    headline: str = ""
+    edges: tuple[Pair, ...] = ()
+
+    def __post_init__(self) -> None:
+        """Fill in the headline, unless there is nothing to report."""
+        if not self.headline and self.level != "ok":
+            missed = _NOT_POSSIBLE.search(self.finding) and self.name != "rows-needed"
+            general = HEADLINES.get(self.name, self.finding)
+            line = f"Not checked: {self.name.replace('-', ' ')}." if missed else general
+            object.__setattr__(self, "headline", line)
 
     def __str__(self) -> str:
         return f"{self.finding} {self.remedy}".rstrip()
@@ -133,10 +183,11 @@ class Diagnosis:
         """Return the findings at some levels, in their order."""
         return [finding for finding in self.findings if finding.level in levels]
 
-    def records(self) -> list[dict[str, str]]:
+    def records(self) -> list[dict[str, Any]]:
         """Return the findings as JSON holds them."""
-        fields = ("name", "level", "finding", "remedy")
-        return [{field: str(getattr(finding, field)) for field in fields} for finding in self.findings]
+        fields = ("name", "level", "headline", "finding", "remedy")
+        texts = ({field: str(getattr(finding, field)) for field in fields} for finding in self.findings)
+        return [{**text, "edges": [*finding.edges]} for text, finding in zip(texts, self.findings, strict=True)]
 
     def _repr_html_(self) -> str:
         """Show warnings and notes as a list in notebooks."""

@@ -13,7 +13,6 @@ from golem.estimator.settings import is_counted
 from golem.graphs.edges import Edges
 from golem.runtime.messages import counted, shortened
 from golem.runtime.problems import Bare, Set, Text
-from golem.score.likelihood import GaussianNV
 from golem.score.sparsity import L0
 
 if TYPE_CHECKING:
@@ -71,7 +70,7 @@ def _huge_penalty(model: Golem, n: int, d: int) -> Verdict | None:
         f"default, is {usual:.3g}.",
     )
     remedy = Text(f"For a penalty of {given:g} per edge, use ", meant, f" ({given:g} / 2n).")
-    return note(sentence, remedy)
+    return note(sentence, remedy, "No edges: the penalty per edge is very high. Is it in another unit?")
 
 
 def find_outside_intervals(model: Golem, bootstrap: Bootstrap) -> Finding:
@@ -90,7 +89,7 @@ def find_outside_intervals(model: Golem, bootstrap: Bootstrap) -> Finding:
     """
     name, names, weights = "intervals", model.table_.names, model.weights_
     low, high = bootstrap.weight_interval
-    outside = model.adjacency_ & ((weights < low) | (weights > high))
+    outside = model.adjacency_ & ~model.undecided_ & ((weights < low) | (weights > high))
     if np.isnan(weights[model.adjacency_]).all() and model.adjacency_.any():
         return Finding(name, "ok", "No edge has a weight, so there are no bootstrap intervals of weights.")
     if not outside.any():
@@ -121,16 +120,15 @@ def find_directions(checked: CheckedModel) -> Verdict:
         assumed = "the noise model" if checked.is_linear else "the score"
         given = assumed if model.knowledge_.is_empty else f"{assumed} and the knowledge"
         return ok(f"Given {given}, every direction has evidence." if total else "There are no edges.")
-    examples = edge_texts(np.argwhere(model.undecided_), checked.names, "-")
-    one, tie_break = undecided == 1, ""
-    if "shape" in model.fit_.score.evidence() and model.solver == "order" and isinstance(model.likelihood_, GaussianNV):
-        arrows = "The arrowhead of this edge is" if one else "Their arrowheads are"
-        tie_break = f" {arrows} arbitrary (golem draws the direction that would fit best with equal noise variances)."
+    links = np.argwhere(model.undecided_)
     return note(
-        f"{undecided} of {counted(total, 'edge')} {'has' if one else 'have'} no evidence for "
-        f"{'its' if one else 'their'} direction ({shortened(examples, 2)}).{tie_break}",
-        "Add knowledge (required or forbidden edges, tiers), or do an experiment: golem.next_experiment(model) and the "
-        "report rank the variables to intervene on.",
+        f"{undecided} of {counted(total, 'edge')} {'has' if undecided == 1 else 'have'} no evidence for "
+        f"{'its' if undecided == 1 else 'their'} direction ({shortened(checked.edge_texts(links), 2)}).",
+        "Add knowledge (required or forbidden edges, tiers), or do an experiment; the report ranks the variables to "
+        "intervene on.",
+        f"{undecided} of {counted(total, 'direction')} {'is' if undecided == 1 else 'are'} open: "
+        "the data do not tell cause from effect there.",
+        checked.named(links),
     )
 
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from golem.assessment.diagnostics.checked_model import CheckedModel
-from golem.assessment.diagnostics.finding import Verdict, edge_texts, look_at, note, ok, warning
+from golem.assessment.diagnostics.finding import Verdict, look_at, note, ok, warning
 from golem.runtime.messages import shortened
 from golem.runtime.types import BoolMatrix, Matrix
 from golem.score.regression import regressions
@@ -131,12 +131,14 @@ def find_influence(checked: CheckedModel) -> Verdict | None:
     worst = min(found, key=lambda edge: edge.gain_without / edge.gain)
     *others, last = [str(checked.row_numbers[row] + 1) for row in worst.rows]
     rows = f"rows {', '.join(others)} and {last}" if others else f"row {last}"
-    (edge,) = edge_texts([(worst.source, worst.target)], checked.names)
+    (edge,) = checked.edge_texts([(worst.source, worst.target)])
     return warning(
         f"{len(found)} of {checked.graph.sum()} edges depend{'s' * (len(found) == 1)} on a few rows. Without {rows}, "
         f"the edge {edge} improves the fit by {worst.gain_without:.1f} instead of {worst.gain:.1f} (deviance). An edge "
         f"needs more than its penalty, {worst.penalty:.1f}.",
         f"Check these rows {_FIRST_ROW}. Fit without them, or take logarithms of skewed columns.",
+        f"{len(found)} of {checked.graph.sum()} edges would vanish without a few rows.",
+        checked.named((one.source, one.target) for one in found),
     )
 
 
@@ -213,11 +215,13 @@ def find_outliers(checked: CheckedModel) -> Verdict | None:
     i, j = np.unravel_index(int(change.argmax()), change.shape)
     matters = bool(change[i, j] > _CHANGE)
     if matters:
-        (edge,) = edge_texts([(int(i), int(j))], checked.names)
+        (edge,) = checked.edge_texts([(int(i), int(j))])
         weights = f"{after[i, j]:.2f} instead of {before[i, j]:.2f}"
         sentence += f". Without {it}, the standardized weight of {edge} would be {weights}"
     remedy = f"Check {it} {_FIRST_ROW}, and compare with a fit without {it}."
-    return Verdict("warning" if matters else "note", f"{sentence}.", remedy)
+    many = f"{len(found)} of {len(rows)} rows are outliers" if len(found) > 1 else f"Row {listed} is an outlier"
+    headline = f"{many}. Compare with a fit without {it}."
+    return Verdict("warning" if matters else "note", f"{sentence}.", remedy, headline)
 
 
 def _standardized_weights(graph: BoolMatrix, rows: Matrix) -> Matrix:

@@ -11,6 +11,7 @@ import numpy as np
 from golem.assessment.diagnostics.checked_model import CheckedModel
 from golem.assessment.diagnostics.finding import Verdict, note, ok, warning
 from golem.data.coded_tables import CodedTable, drop_for_em
+from golem.data.unusable import numbers_rows
 from golem.runtime.messages import quoted, shortened
 from golem.runtime.problems import Drop, MarkMissing, Set, Text
 from golem.runtime.types import Vector
@@ -42,7 +43,7 @@ def find_odd_values(checked: CheckedModel) -> Verdict | None:
     for name, column in columns.items():
         for value, count in _codes(column):
             codes[value][name] = count / len(checked.given.rows)
-    numbering = [name for name, column in columns.items() if _numbers_rows(column)]
+    numbering = [name for name, column in columns.items() if numbers_rows(column)]
     parts, remedies = [], []
     if codes:
         parts.append(f"{shortened([_listed(code, shares) for code, shares in codes.items()], 3)}, far from all others")
@@ -128,11 +129,3 @@ def _has_spike(column: Vector) -> bool:
         return False
     counts = np.unique(others, return_counts=True)[1]
     return len(counts) >= _VALUES_BESIDE_SPIKE and zeros > _SPIKE * int(counts.max())
-
-
-def _numbers_rows(column: Vector) -> bool:
-    """Return whether a column has equally spaced values, each of which occurs once."""
-    if len(column) < _FEWEST_OTHERS:
-        return False
-    steps = np.diff(np.sort(column))
-    return bool(steps[0] > 0 and np.allclose(steps, steps[0], rtol=1e-9, atol=0.0))

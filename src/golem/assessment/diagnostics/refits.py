@@ -147,7 +147,8 @@ def find_units(checked: CheckedModel) -> Verdict | None:
         )
     # Directions by shape do not depend on the units, and the refit has no rows to find them.
     again, decided = standardized_refit(model), graph & ~model.undecided_ & ~model.by_shape_
-    found = survival(graph, decided, again.adjacency_, again.adjacency_ & ~again.undecided_)
+    open_again = again.graph_.matrix(again.graph_.directed_by("none"))
+    found = survival(graph, decided, again.adjacency_, again.adjacency_ & ~open_again)
     sentence = f"If the columns are standardized, {_kept(found)}.{_sorting(model, decided)}"
     if found.lost == 0:
         return ok(sentence)
@@ -197,9 +198,11 @@ def find_search(checked: CheckedModel) -> Verdict:
     return Verdict(
         "warning" if len(pairs) > _FEW * total else "note",
         f"A second search, with the columns in reverse order, found a graph that differs in "
-        f"{counted(len(pairs), 'edge')} ({shortened(edge_texts(pairs, checked.names, '-'), 4)}). "
+        f"{counted(len(pairs), 'edge')} ({shortened(edge_texts(pairs, checked.names, '---'), 4)}). "
         f"The graph shown has {counted(total, 'edge')}. {_compared(again)}",
         _remedy(model),
+        f"A second search found a graph that differs in {counted(len(pairs), 'edge')}.",
+        checked.named(pairs),
     )
 
 

@@ -255,7 +255,8 @@ def held_out_scores(model: Golem, train: Table, test: Table, settings: Sequence[
 
 def graphs_on_path(model: Golem, table: Table, settings: Sequence[Setting], all_rows: int) -> list[BoolMatrix]:
     """Return the graph at every setting, as a PDAG: undecided edges have both directions."""
-    return [one.pdag_ for one in fit_path(model, table, settings, all_rows)]
+    graphs = (one.graph_ for one in fit_path(model, table, settings, all_rows))
+    return [graph.partially_directed(graph.directed_by("none")) for graph in graphs]
 
 
 def middle_of_the_best(scores: Sequence[tuple[float, ...]]) -> int:

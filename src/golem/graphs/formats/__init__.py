@@ -35,12 +35,15 @@ class GraphFormat:
         Turn a graph into text, and text into a graph.
     begins : str
         Regular expression that matches the beginning of the text after comments.
+    needs_directions : bool
+        Whether the format cannot say that the direction of an edge is open.
     """
 
     extensions: tuple[str, ...]
     write: Callable[[NamedGraph], str]
     read: Callable[[str], NamedGraph]
     begins: str
+    needs_directions: bool = False
 
 
 # The first format whose beginning matches reads a file. CSV matches everything.
@@ -59,15 +62,15 @@ FORMATS: dict[str, GraphFormat] = {
         r'(?i:(?:strict\s+)?(?:di)?graph)\s*(?:"(?:\\.|[^"\\])*"|[\w.]*)\s*\{',
     ),
     "dagitty": GraphFormat((), dagitty.write_dagitty, dagitty.read_dagitty, dagitty.DAGITTY_BEGINS),
-    "lavaan": GraphFormat((), r_packages.write_lavaan, r_packages.read_lavaan, r_packages.LAVAAN_BEGINS),
-    "bnlearn": GraphFormat((), r_packages.write_bnlearn, r_packages.read_bnlearn, r_packages.BNLEARN_BEGINS),
+    "lavaan": GraphFormat((), r_packages.write_lavaan, r_packages.read_lavaan, r_packages.LAVAAN_BEGINS, True),
+    "bnlearn": GraphFormat((), r_packages.write_bnlearn, r_packages.read_bnlearn, r_packages.BNLEARN_BEGINS, True),
     "pcalg": GraphFormat((), r_packages.write_pcalg, r_packages.read_pcalg, r_packages.PCALG_BEGINS),
     # Never matches: `read_json` recognizes it by its keys.
-    "pgmpy": GraphFormat((), write_pgmpy, read_json, "(?!)"),
+    "pgmpy": GraphFormat((), write_pgmpy, read_json, "(?!)", True),
     "causal-learn": GraphFormat((".txt",), write_causal_learn, read_causal_learn, "Graph Nodes:"),
     "json": GraphFormat((".json",), write_json, read_json, r"\{"),
     "csv": GraphFormat((".csv",), write_edge_list, read_csv, ""),
-    "matrix": GraphFormat((), write_matrix, read_csv, ""),
+    "matrix": GraphFormat((), write_matrix, read_csv, "", True),
 }
 
 

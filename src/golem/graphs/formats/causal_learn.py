@@ -12,7 +12,7 @@ _EDGE = re.compile(r"\d+\.\s+(\S.*?)\s+([-<o]-[->o])\s+(\S.*)")
 
 
 def write_causal_learn(graph: NamedGraph) -> str:
-    """Return the text of a graph; a pair with edges in both directions is undirected."""
+    """Return the text of a graph; links, and pairs with edges in both directions, are undirected."""
     # causal-learn splits lines at blanks and lists of nodes at semicolons, without a way to quote.
     # A list of one node with a comma would be two nodes.
     marks = ";" if len(graph.names) > 1 else ";,"
@@ -21,6 +21,7 @@ def write_causal_learn(graph: NamedGraph) -> str:
             f"The format of causal-learn cannot store names with blanks or semicolons: {quoted(bad)}. Rename them, or "
             "use golem.output.to_causal_learn, which returns a graph object."
         )
+    graph = graph.partially_directed()
     directed = {(source, target) for source, target, _ in graph.edge_list()}
     lines = ["Graph Nodes:", ";".join(graph.names), "", "Graph Edges:"]
     where = {name: position for position, name in enumerate(graph.names)}

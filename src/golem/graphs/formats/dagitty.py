@@ -19,9 +19,10 @@ _BETA = re.compile(r'(?:^|[\s,\[])beta\s*=\s*"?\s*([-+.\deE]+)')
 
 
 def write_dagitty(graph: NamedGraph) -> str:
-    """Return the code of a graph; weights become path coefficients (beta)."""
+    """Return the code of a graph; weights become path coefficients (beta) unless some edges have no direction."""
     if bad := [name for name in graph.names if any(mark in name for mark in '"\\\n\r')]:
         raise ValueError(f"DAGitty cannot store quotation marks, backslashes and line breaks in names: {quoted(bad)}.")
+    graph = graph.partially_directed()
     edges = graph.edge_list()
     pairs, where = {edge[:2] for edge in edges}, {name: k for k, name in enumerate(graph.names)}
     lines = [f'  "{name}"' for name in graph.names]

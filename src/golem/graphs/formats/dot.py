@@ -40,7 +40,7 @@ _DRAWN = re.compile(
 
 
 def write_dot(graph: NamedGraph) -> str:
-    """Return the text of a DOT file; undecided edges are drawn dashed."""
+    """Return the text of a DOT file; links are drawn without an arrowhead."""
     if bad := [name for name in (*graph.names, *graph.edge_columns) if _IMPOSSIBLE.search(name) or "\0" in name]:
         raise ValueError(
             "DOT cannot store null characters, or a backslash before a quotation mark, a line break or the end of a "
@@ -58,8 +58,8 @@ def write_dot(graph: NamedGraph) -> str:
         shown = {
             name: repr(value) if isinstance(value, float) else str(value).lower() for name, value in values.items()
         }
-        if values.get("undecided"):
-            shown["style"] = "dashed"
+        if not values.get("directed", True):
+            shown["dir"] = "none"
         lines.append(f"  {_quoted(source)} -> {_quoted(target)}{_listed(shown)};")
     return "\n".join([*lines, "}"]) + "\n"
 
@@ -230,5 +230,5 @@ class _Reader:
         kept = {name: value for name, value in attributes.items() if not _DRAWN.fullmatch(name)}
         if head or not tail:
             self.edges[source, target] = kept
-        if tail or not head:
+        if tail or not (head or attributes.get("directed") == "false"):  # a link of golem keeps its weight
             self.edges[target, source] = kept

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree
 
-from golem.graphs.named_graph import FLAGS, Attributes, NamedGraph
+from golem.graphs.named_graph import Attributes, NamedGraph
 from golem.runtime.messages import quoted
 
 if TYPE_CHECKING:
@@ -62,9 +62,8 @@ def write_gml(graph: NamedGraph) -> str:
     """Return the text of a GML file; names become labels of nodes, and column names become valid GML keys."""
     import networkx as nx
 
-    # Flags are included, because a column with the same key would be read as a flag.
     names: dict[str, list[str]] = {}
-    for name in dict.fromkeys([*FLAGS, *graph.edge_columns]):
+    for name in graph.edge_columns:
         names.setdefault(_key(name), []).append(name)
     if same := next((together for together in names.values() if len(together) > 1), None):
         raise ValueError(

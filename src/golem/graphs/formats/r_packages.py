@@ -39,6 +39,7 @@ def write_lavaan(graph: NamedGraph) -> str:
             ", or use dagitty or pcalg.",
         )
     lines = [f"# {new[name]} is {json.dumps(name)}" for name in graph.names if new[name] != name]
+    lines += [f"# The direction of {new[a]} and {new[b]} is open." for a, b in graph.links]
     kinds = [] if graph.variables is None else zip(graph.names, graph.variables, strict=True)
     categories = [name for name, variable in kinds if variable.kind == "category"]
     connected = {name for edge in edges for name in edge}
@@ -144,7 +145,8 @@ def read_bnlearn(text: str) -> NamedGraph:
 def write_pcalg(graph: NamedGraph) -> str:
     """Return a CSV text for `as.matrix(read.csv(file, row.names = 1, check.names = FALSE))`."""
     require_csv_names(graph.names)
-    rows = ([name, *row] for name, row in zip(graph.names, graph.adjacency.T.astype(int).tolist(), strict=True))
+    matrix = graph.partially_directed().adjacency.T.astype(int).tolist()
+    rows = ([name, *row] for name, row in zip(graph.names, matrix, strict=True))
     return csv_text([[_TYPE, *graph.names], *rows])
 
 

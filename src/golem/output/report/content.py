@@ -16,9 +16,9 @@ from golem.data.table_summary import TableSummary
 from golem.graphs.edges import Edges
 from golem.graphs.graph_document import GraphDocument
 from golem.graphs.metrics import as_estimate, as_truth
-from golem.graphs.named_graph import EDGE_COLUMNS, NamedGraph
+from golem.graphs.named_graph import EDGE_COLUMNS, LINK_SOURCES, NamedGraph
 from golem.output.document import note_on_weights
-from golem.output.edge_list import for_json
+from golem.output.edge_list import DIRECTIONS, for_json
 from golem.output.layout import causal_order, tiered_layout
 from golem.output.run_record import fit_words
 from golem.runtime.dialects import SHELL
@@ -160,7 +160,11 @@ def drawing(
     # Many edges on one side of a node need room as well; neighbourhoods of a large graph are laid out in the page.
     ends = np.maximum(*(np.bincount(side, minlength=edges.d) for side in (edges.causes, edges.children)))
     widths = _widths(labels, ends * (not large))
-    shown = {"names": names, "labels": labels, "widths": widths, "order": causal_order(edges).tolist()}
+    shown: dict[str, Any] = {"names": names, "labels": labels, "widths": widths, "order": causal_order(edges).tolist()}
+    shown |= {
+        "directions": {source: word for source, word in DIRECTIONS.items() if source},
+        "link_sources": LINK_SOURCES,
+    }
     if large:
         none: dict[str, Any] = {"places": None, "bends": [], "bands": [], "size": None}
         return shown | none | {"large": True, "opening": NEIGHBOURHOOD, "strong": None}
@@ -234,11 +238,11 @@ def plain_rows(
     weights: Matrix | None = None,
     direction_from: Mapping[tuple[int, int], str] = MappingProxyType({}),
 ) -> list[dict[str, Any]]:
-    """Return the edges of a matrix; edges in both directions appear once, as undirected."""
+    """Return the edges of a matrix; edges in both directions appear once, and links have no direction."""
     pairs = np.argwhere(graph & ~np.tril(graph & graph.T, -1)).tolist()
     rows = [
-        {"source": names[i], "target": names[j], "undirected": bool(graph[j, i])}
-        | {"direction_from": direction_from.get((i, j))}
+        {"source": names[i], "target": names[j], "direction_from": direction_from.get((i, j))}
+        | {"directed": not graph[j, i] and direction_from.get((i, j)) not in LINK_SOURCES}
         for i, j in pairs
     ]
     if weights is None:
@@ -249,10 +253,11 @@ def plain_rows(
 def graph_entry(name: str, rows: Sequence[Mapping[str, Any]], names: tuple[str, ...]) -> dict[str, Any]:
     """Return a table of edges with the columns that have values."""
     index = {variable: k for k, variable in enumerate(names)}
+    rows = [{**row, "undirected": True if row.get("directed") is False else None} for row in rows]
     columns = [
         column
-        for column in ("undirected", *[*EDGE_COLUMNS][2:])
-        if any(row.get(column) is not None and row.get(column) is not False for row in rows)
+        for column in ("undirected", *(name for name in [*EDGE_COLUMNS][2:] if name != "directed"))
+        if any(row.get(column) is not None for row in rows)
     ]
     packed = [
         [index[row["source"]], index[row["target"]], *(rounded(row.get(column)) for column in columns)] for row in rows

@@ -15,6 +15,7 @@ from functools import cache, partial
 from importlib.resources import files
 from typing import Any
 
+from golem.output.edge_list import edge_counts
 from golem.output.report.content import worst_first
 from golem.runtime.messages import counted
 
@@ -42,6 +43,7 @@ def render(template: str, content: Mapping[str, Any], **shown: Any) -> str:
         "counted": partial(counted, written=written),
         "named_knowledge": named_knowledge,
         "worst_first": worst_first,
+        "edge_counts": edge_counts,
         "without": lambda values, *keys: {name: value for name, value in values.items() if name not in keys},
     }
     script = '"use strict";\n(() => {\n' + "\n".join(_asset(name) for name in SCRIPTS) + "})();\n"

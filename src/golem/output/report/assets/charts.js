@@ -85,7 +85,7 @@ function scatterCharts(edge) {
   const [cause, effect] = [names[edge.source], names[edge.target]];
   const [values, residuals] = [content.scatters.values[edge.source], content.scatters.residuals[edge.target]];
   const fitted = values.map((value) => line.intercept + line.slope * value);
-  const others = shownGraph().into[edge.target].length > 1 ? ", without the effects of its other causes" : "";
+  const others = shownGraph().into[edge.target].length > 1 ? ", without what its other regressors explain" : "";
   const rows = plural(values.length, "row");
   return [
     make("h3", {}, `${effect}${others}, by ${cause} (original units)`),

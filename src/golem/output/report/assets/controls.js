@@ -53,8 +53,8 @@ function showCounts() {
   const among = view && !content.large ? view.places.size : names.length;
   const parts = [`${visible.length} of ${plural(total, "edge")}`];
   if (state.isolated) parts.push(plural(among - touched.size, "isolated node"));
-  const undecided = visible.filter((edge) => directionOf(edge) === "none").length;
-  if (undecided) parts.push(`${undecided} undecided`);
+  const links = visible.filter(isLink).length;
+  if (links) parts.push(`${visible.length - links} directed`);
   if (state.reference !== null) {
     const reference = graphs[state.reference];
     const counts = tally(graph, reference, isShown);
@@ -84,7 +84,6 @@ function setUpSelects() {
     change({ steps, centre: node ?? mostLinked() });
   });
   find("isolated").addEventListener("change", (event) => { change({ isolated: event.target.checked }); fit(); });
-  find("lines").addEventListener("change", (event) => change({ lines: event.target.checked }));
   find("zoom-in").addEventListener("click", () => zoomBy(1.3));
   find("zoom-out").addEventListener("click", () => zoomBy(1 / 1.3));
   find("zoom-fit").addEventListener("click", fit);
@@ -101,7 +100,6 @@ function showGraph(shown) {
 
 function showSelects() {
   find("isolated").checked = state.isolated;
-  find("lines-field").hidden = !shownGraph().edges.some((edge) => !edge.undirected && directionOf(edge) === "none");
   find("shown").value = String(state.shown);
   for (const option of find("reference").options) option.hidden = option.disabled = option.value === String(state.shown);
   find("reference").value = state.reference === null ? "" : String(state.reference);
@@ -166,15 +164,14 @@ function setUpTheme() {
 
 function showLegend() {
   const graph = shownGraph();
-  const item = (kind, text, extra = "") => make("span", { class: "key" },
-    make("svg", { width: 34, height: 12, "aria-hidden": "true" }, make("g", { class: `edge ${kind} ${extra}` },
-      make("path", { class: "line", d: "M1 6L26 6", "stroke-width": 2.4 }), make("path", { class: "head", d: "M33 6L24 2L24 10Z" }))), text);
+  const item = (kind, text, arrow = false) => make("span", { class: "key" },
+    make("svg", { width: 34, height: 12, "aria-hidden": "true" }, make("g", { class: `edge ${kind}` },
+      make("path", { class: "line", d: arrow ? "M1 6L26 6" : "M1 6L33 6", "stroke-width": 2.4 }), arrow ? make("path", { class: "head", d: "M33 6L24 2L24 10Z" }) : null)), text);
   const keys = state.reference === null
     ? [...(graph.columns.has("weight") ? [item("positive", "positive"), item("negative", "negative")] : []),
       ...(variables !== null ? [item("neutral", "with a category")] : [])]
-    : VERDICTS.filter((kind) => kind !== "open").map((kind) => item(kind, verdictWord(kind, graphs[state.reference])));
+    : VERDICTS.map((kind) => item(kind, verdictWord(kind, graphs[state.reference])));
   keys.push(...directionFilters(graph, item));
-  if (graph.columns.has("undirected")) keys.push(make("span", { class: "key" }, "no arrowhead: direction undecided"));
   if (graph.columns.has("edge_strength")) keys.push(make("span", { class: "key" }, "width: strength"));
   else if (graph.columns.has("weight")) keys.push(make("span", { class: "key" }, `width: weight (${graph.columns.has("standardized_weight") ? "standardized" : "original units"})`));
   if (content.tiers.length && content.order.some((node) => !tierOf.has(node))) keys.push(make("span", { class: "key" }, "dashed box: no tier"));
@@ -183,21 +180,21 @@ function showLegend() {
   find("legend").replaceChildren(...keys);
 }
 
-// What directions rest on, each with a box that shows or hides its edges; nothing if all rest on the same.
+// What directions rest on, each with a box that shows or hides its edges; nothing if all rest on the structure.
 function directionFilters(graph, item) {
   const counts = new Map();
   for (const edge of graph.edges) if (!edge.candidate) counts.set(directionOf(edge), (counts.get(directionOf(edge)) ?? 0) + 1);
   if (counts.size === 1 && counts.has("structure")) return [];
   return Object.keys(DIRECTIONS).filter((source) => counts.has(source)).map((source) => {
-    const { word, style, text } = DIRECTIONS[source];
     const box = make("input", { type: "checkbox", checked: !state.hidden.has(source), "data-direction": source, onchange: (event) => {
       const hidden = new Set(state.hidden);
       if (event.target.checked) hidden.delete(source); else hidden.add(source);
       change({ hidden });
       find("legend").querySelector(`[data-direction=${source}]`).focus();
     } });
-    const key = item("neutral", ` ${word} (${counts.get(source)})`, source === "none" && state.lines ? "line-only" : style);
-    return make("label", { class: "key", title: `Direction ${text}` }, box, key);
+    const isOpen = content.link_sources.includes(source);
+    const key = item("neutral", ` ${isOpen ? "direction " : ""}${DIRECTIONS[source]} (${counts.get(source)})`, !isOpen);
+    return make("label", { class: "key", title: `Direction ${directionText(source)}` }, box, key);
   });
 }
 

@@ -40,19 +40,18 @@ const MEASURES = {
   drop_loss: { label: "loss of score (deviance)", power: 4 },
 };
 
-// What a direction can rest on: a word for tables, the class of its line, and an explanation.
-const DIRECTIONS = {
-  structure: { word: "by structure", style: "", text: "from the structure: all graphs of the equivalence class have it" },
-  variances: { word: "by variance", style: "by-variance", text: "from the noise variances alone, so it depends on the units of the columns" },
-  shape: { word: "by shape", style: "by-shape", text: "from the shape of the noise alone" },
-  knowledge: { word: "given by you", style: "by-knowledge", text: "given by you" },
-  follows: { word: "follows from what you gave", style: "by-knowledge", text: "follows from what you gave, together with this graph" },
-  unchecked: { word: "structure, unchecked", style: "undecided", text: "the equivalence class has this direction, but its stability was not checked" },
-  interventions: { word: "by intervention", style: "by-intervention", text: "from the interventions" },
-  none: { word: "undecided", style: "undecided", text: "undecided: no evidence for a direction" },
+// What a direction can rest on, in the words of the terminal, and what some of these mean.
+const DIRECTIONS = content.directions;
+const MEANINGS = {
+  structure: ": all graphs that fit equally well have it",
+  variances: " alone, so it depends on the units of the columns",
+  follows: ", together with this graph",
+  unchecked: ": all graphs that fit equally well have one direction, but its stability was not checked",
+  none: ": nothing in the data tells cause from effect here",
 };
-const directionOf = (edge) => (edge.direction_from in DIRECTIONS ? edge.direction_from
-  : edge.undecided || edge.undirected ? "none" : edge.by_variance ? "variances" : "structure");
+const directionOf = (edge) => (edge.direction_from in DIRECTIONS ? edge.direction_from : edge.undirected ? "none" : "structure");
+const directionWord = (edge) => DIRECTIONS[directionOf(edge)];
+const directionText = (source) => DIRECTIONS[source] + (MEANINGS[source] ?? "");
 
 // Tables with categories: their variables, and the coefficients of edges with a category at one of their ends.
 const variables = content.variables ?? null;

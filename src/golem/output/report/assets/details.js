@@ -20,9 +20,12 @@ function introduction() {
     make("h2", {}, "Details"),
     make("p", { class: "hint" }, `Click a variable or an edge, or move with the arrow keys. ${content.kind === "model" ? "Shift-click a second variable to mark what you know about the pair. " : ""}Double-click a variable to see its neighbours. Drag to move the graph. Zoom with Ctrl and the mouse wheel.`),
     ends.length ? make("h3", {}, graph.columns.has("edge_strength") ? "Strongest edges, strength (deviance)" : graph.columns.has("weight") ? `Strongest edges, weight (${graph.columns.has("standardized_weight") ? "standardized" : "original units"})` : "Edges") : null,
-    edgeList(ends, (edge) => [names[edge.source], arrowSign(edge), names[edge.target]], (edge) => number(edge.edge_strength ?? edge.standardized_weight ?? edge.weight, 2)),
+    edgeList(ends, (edge) => [names[edge.source], arrowSign(edge), names[edge.target]], (edge) => number(sizeOf(edge), 2)),
   ].filter(Boolean);
 }
+
+// The size of an edge that does not depend on units, if it is known.
+const sizeOf = (edge) => edge.edge_strength ?? edge.standardized_weight ?? edge.weight;
 
 // A list of buttons that select edges.
 function edgeList(edges, text, value) {
@@ -37,9 +40,10 @@ function edgeList(edges, text, value) {
 function nodeDetails(node) {
   const graph = shownGraph();
   const order = (edges) => [...edges].sort((a, b) => strength(b) - strength(a));
-  const section = (title, edges, end) => [
-    make("h3", {}, `${title} (${edges.length})${!edges.length ? "" : variables !== null ? ", strength (deviance)" : graph.columns.has("weight") ? ", weight (original units)" : ""}`),
-    edges.length ? edgeList(order(edges), (edge) => [names[edge[end]]], (edge) => number(variables !== null ? edge.edge_strength : edge.weight)) : make("p", { class: "hint" }, "none"),
+  const unit = variables !== null ? ", strength (deviance)" : graph.columns.has("standardized_weight") ? ", standardized" : graph.columns.has("weight") ? ", weight (original units)" : "";
+  const section = (title, edges, other) => [
+    make("h3", {}, `${title} (${edges.length})${edges.length ? unit : ""}`),
+    edges.length ? edgeList(order(edges), (edge) => [names[other(edge)]], (edge) => number(sizeOf(edge))) : make("p", { class: "hint" }, "none"),
   ];
   return [
     heading("Variable", names[node]),
@@ -51,8 +55,9 @@ function nodeDetails(node) {
     state.chosen.pairing ? make("p", { class: "hint" }, "Click the second variable of the pair.") : "",
     ...levelsOf(node),
     ...equation(node),
-    ...section("Causes", causeEdges(node), "source"),
-    ...section("Effects", effectEdges(node), "target"),
+    ...section("Causes", causeEdges(node), (edge) => edge.source),
+    ...section("Effects", effectEdges(node), (edge) => edge.target),
+    ...(linkEdges(node).length ? section("Links, cause or effect", linkEdges(node), (edge) => (edge.source === node ? edge.target : edge.source)) : []),
     ...totalEffects(node),
   ];
 }
@@ -84,6 +89,8 @@ function equation(node) {
   const parents = shownGraph().into[node];
   const variance = content.noise_variances && content.noise_variances[node];
   if (!content.intercepts || variance === null || variance === undefined) return [];
+  const links = linkEdges(node).length;
+  if (links) return [make("p", { class: "hint" }, `Its equation depends on the direction of ${plural(links, "link")}.`)];
   const intercept = content.intercepts[node];
   const terms = [...parents].sort((a, b) => strength(b) - strength(a)).flatMap(termsOf);
   return [
@@ -95,9 +102,30 @@ function equation(node) {
   ].filter(Boolean);
 }
 
+// Variables to which a path leads that has a link and may be causal: nothing runs against it.
+function openFrom(node, forwards) {
+  const graph = shownGraph();
+  const reached = new Map([[node, false]]);
+  const queue = [node];
+  while (queue.length) {
+    const from = queue.shift();
+    const arrows = (forwards ? graph.from : graph.into)[from].filter((edge) => !isLink(edge));
+    const links = [...graph.from[from], ...graph.into[from]].filter(isLink);
+    for (const edge of [...arrows, ...links]) {
+      const next = edge.source === from ? edge.target : edge.source;
+      const open = reached.get(from) || isLink(edge);
+      if (next === node || reached.get(next) || reached.get(next) === open) continue;
+      reached.set(next, open);
+      queue.push(next);
+    }
+  }
+  return new Set([...reached].filter(([, open]) => open).map(([other]) => other));
+}
+
 // Total effects: the change of one variable per unit of another along all paths, in one pass over the causal order.
 function effectsOf(node, forwards) {
   const graph = shownGraph();
+  const open = openFrom(node, forwards);
   const total = new Map([[node, 1]]);
   const order = forwards ? content.order : [...content.order].reverse();
   for (const next of order.slice(order.indexOf(node) + 1)) {
@@ -112,12 +140,12 @@ function effectsOf(node, forwards) {
     if (reached) total.set(next, sum);
   }
   total.delete(node);
-  return [...total].filter(([, effect]) => !Number.isNaN(effect)).sort((a, b) => Math.abs(b[1]) - Math.abs(a[1]));
+  return [...total].filter(([other, effect]) => !Number.isNaN(effect) && !open.has(other)).sort((a, b) => Math.abs(b[1]) - Math.abs(a[1]));
 }
 
 function totalEffects(node) {
   const graph = shownGraph();
-  if (!graph.columns.has("weight") || graph.edges.some((edge) => !edge.candidate && (edge.undirected || rank[edge.source] > rank[edge.target]))) return [];
+  if (!graph.columns.has("weight") || graph.edges.some((edge) => !edge.candidate && rank[edge.source] > rank[edge.target])) return [];
   const part = (title, effects) => effects.length === 0 ? [] : [
     make("h3", {}, title),
     make("ul", { class: "list" }, ...effects.slice(0, MOST_LISTED).map(([other, effect]) => make("li", {},
@@ -125,20 +153,21 @@ function totalEffects(node) {
       make("span", { class: effect < 0 ? "value negative" : "value positive" }, number(effect)))),
       effects.length > MOST_LISTED ? make("li", { class: "hint" }, `and ${effects.length - MOST_LISTED} more`) : null),
   ];
-  return [...part("Total effects on other variables (original units)", effectsOf(node, true)), ...part("Total effects of other variables (original units)", effectsOf(node, false))];
+  const open = openFrom(node, true).size;
+  return [...part("Total effects on other variables (original units)", effectsOf(node, true)), ...part("Total effects of other variables (original units)", effectsOf(node, false)),
+    open ? make("p", { class: "hint" }, `Its effects on ${plural(open, "other variable")} depend on the direction of links and are left out.`) : null];
 }
 
-// What decides a direction, as a tag unless the equivalence class decides it.
-const directionWord = (edge) => DIRECTIONS[directionOf(edge)].word;
+// What a direction rests on, as a tag unless it is the structure.
 const directionTag = (edge) => (directionOf(edge) === "structure" ? null
-  : make("span", { class: `tag ${DIRECTIONS[directionOf(edge)].style}`, title: DIRECTIONS[directionOf(edge)].text }, directionWord(edge)));
+  : make("span", { class: "tag", title: directionText(directionOf(edge)) }, directionWord(edge)));
 
 // Two variables: the edge between them, or none, and what is known about them.
 function pairDetails(first, second) {
   const edge = [edgeId(first, second), edgeId(second, first)].map((id) => shownGraph().byId.get(id)).find((found) => found && !found.candidate);
   return [
     heading("Pair", `${names[first]} and ${names[second]}`),
-    edge ? edgeList([edge], () => [names[edge.source], arrowSign(edge), names[edge.target]], () => (edge.weight == null ? (edge.edge_strength == null ? "" : `strength ${number(edge.edge_strength)}`) : `weight (original units) ${number(edge.weight)}`))
+    edge ? edgeList([edge], () => [names[edge.source], arrowSign(edge), names[edge.target]], () => (sizeOf(edge) == null ? "" : `strength ${number(sizeOf(edge))}`))
       : make("p", { class: "hint" }, "No edge connects them."),
     ...knowledgeButtons(first, second),
   ];
@@ -155,7 +184,7 @@ function outsideText(edge) {
 // The coefficients per level of an edge with a category at one of its ends.
 function levelTable(edge) {
   const rows = coefficients.get(edge.id);
-  if (!rows) return [];
+  if (!rows || isLink(edge)) return [];
   const [source, target] = [names[edge.source], names[edge.target]];
   const what = isCategory(edge.target) ? `Change in the probability of a level of ${target}` : `Change in ${target} (original units)`;
   const when = isCategory(edge.source) ? `compared with ${source} = ${variables[edge.source].levels[0]}` : `if ${source} rises by one unit`;
@@ -177,13 +206,14 @@ function edgeDetails(chosen) {
   if (!edge) return introduction();
   const [source, target] = [names[edge.source], names[edge.target]];
   const interval = (low, high) => (low === undefined || low === null ? null : `${number(low)} to ${number(high)}`);
-  const direction = edge.undirected ? "undecided in this equivalence class" : own ? DIRECTIONS[directionOf(edge)].text : null;
+  const link = isLink(edge);
+  const direction = own ? directionText(directionOf(edge)) : null;
   const share = (value, way) => (value === undefined || value === null ? null : `${percent(value)} of the replicates${way}${content.overstated ? " (too high: rows depend on each other)" : ""}`);
   const facts = [
-    ["Weight (original units)", edge.weight == null ? null : number(edge.weight, 4)],
-    ["Standard error (original units)", edge.standard_error == null ? null : `${number(edge.standard_error, 2)} ${content.overstated ? "(too small: rows depend on each other)" : "assuming the graph is right and the rows are independent"}`],
-    ["Interval of the weight (original units)", interval(edge.weight_low, edge.weight_high)],
-    ["", outsideText(edge)],
+    ["Weight (original units)", edge.weight == null || link ? null : number(edge.weight, 4)],
+    ["Standard error (original units)", edge.standard_error == null || link ? null : `${number(edge.standard_error, 2)} ${content.overstated ? "(too small: rows depend on each other)" : "assuming the graph is right and the rows are independent"}`],
+    ["Interval of the weight (original units)", link ? null : interval(edge.weight_low, edge.weight_high)],
+    ["", link ? null : outsideText(edge)],
     ["Weight (standardized)", edge.standardized_weight == null ? null : number(edge.standardized_weight, 3)],
     ["Strength", edge.edge_strength == null ? null : `${number(edge.edge_strength, 3)} (deviance): how much worse the fit gets without the edge`],
     ["Loss of score without it", edge.drop_loss === undefined || edge.drop_loss === null ? null : `${number(edge.drop_loss, 4)} (deviance, penalty included)`],
@@ -191,22 +221,22 @@ function edgeDetails(chosen) {
     ["Evidence for it", edge.direction_strength == null ? null : `${number(edge.direction_strength, 3)} (deviance)` +
       (edge.direction_error_rate == null ? "" : `, p-value ${edge.direction_error_rate < 0.001 ? "below 0.001" : number(edge.direction_error_rate, 2)} under Gaussian noise`)],
     ["Connected in", share(edge.adjacency_frequency, ", in any direction")],
-    ["Directed in", share(edge.direction_frequency, ", in this direction"), directionTag(edge)],
+    ["Directed in", link ? null : share(edge.direction_frequency, ", in this direction"), directionTag(edge)],
     ["Interval of the total effect", interval(edge.effect_low, edge.effect_high)],
     ["Status", edge.candidate ? "below the threshold, or removed to break a cycle" : null],
     [reference ? `Compared with ${reference.name}` : "", reference ? verdictWord(own && !own.candidate ? verdict(edge, reference) : "missing", reference) : null],
   ].filter(([, value]) => value !== null && value !== undefined);
-  const sentence = edge.weight === undefined || edge.weight === null || isLine(edge) ? null
-    : make("p", { class: "prose" }, "If ", make("var", {}, source), " rises by one unit and the other causes of ", make("var", {}, target), " stay fixed, ", make("var", {}, target), ` changes by ${number(edge.weight)}.`);
+  const sentence = link ? make("p", { class: "prose" }, make("var", {}, source), " and ", make("var", {}, target), " are linked. Which of the two drives the other is open; a hidden common cause of both is possible.")
+    : edge.weight == null ? null : make("p", { class: "prose" }, "If ", make("var", {}, source), " rises by one unit and the other causes of ", make("var", {}, target), " stay fixed, ", make("var", {}, target), ` changes by ${number(edge.weight)}.`);
   return [
-    heading("Edge", `${source} ${arrowSign(edge)} ${target}`),
+    heading(link ? "Link" : "Arrow", `${source} ${arrowSign(edge)} ${target}`),
     sentence,
     ...(own ? levelTable(edge) : []),
     make("table", { class: "facts" }, ...facts.map(([key, value, tag]) => make("tr", {}, make("th", { scope: "row" }, key), make("td", {}, value, tag ? " " : null, tag)))),
     ...(own ? scatterCharts(edge) : []),
     make("div", { class: "buttons" },
-      make("button", { type: "button", onclick: () => chooseNode(edge.source) }, "Go to cause"),
-      make("button", { type: "button", onclick: () => chooseNode(edge.target) }, "Go to effect")),
+      make("button", { type: "button", onclick: () => chooseNode(edge.source) }, link ? `Go to ${source}` : "Go to cause"),
+      make("button", { type: "button", onclick: () => chooseNode(edge.target) }, link ? `Go to ${target}` : "Go to effect")),
     ...knowledgeButtons(edge.source, edge.target),
   ].filter(Boolean);
 }

@@ -159,10 +159,10 @@ function ports(edges, view) {
   }
 }
 
-// A smooth curve through the bends, with an arrowhead at its end.
+// A smooth curve through the bends, with an arrowhead at its end unless it is a link.
 function curve(edge, thickness) {
   const { start, stop, points, down, level } = edge.way;
-  const head = isLine(edge) ? 0 : 6 + 1.3 * thickness;
+  const head = isLink(edge) ? 0 : 6 + 1.3 * thickness;
   const sign = down ? 1 : -1; // which way the arrow points at its end
   const tip = [stop[0], stop[1] - sign * 1.5];
   const end = [tip[0], tip[1] - sign * head * 0.8];

@@ -91,11 +91,12 @@ function nodeElement(node) {
 }
 
 const edgeText = (edge) => `${names[edge.source]} ${arrowSign(edge)} ${names[edge.target]}` +
-  (edge.weight === undefined || edge.weight === null ? "" : `, weight (original units) ${number(edge.weight)}`) +
+  (edge.weight == null || isLink(edge) ? "" : `, weight (original units) ${number(edge.weight)}`) +
   (edge.edge_strength == null ? "" : `, strength ${number(edge.edge_strength)}`);
-const causeEdges = (node) => shownGraph().into[node].filter(isVisible);
-const effectEdges = (node) => shownGraph().from[node].filter(isVisible);
-const nodeText = (node) => `${names[node]}: ${plural(causeEdges(node).length, "cause")}, ${plural(effectEdges(node).length, "effect")}`;
+const causeEdges = (node) => shownGraph().into[node].filter((edge) => isVisible(edge) && !isLink(edge));
+const effectEdges = (node) => shownGraph().from[node].filter((edge) => isVisible(edge) && !isLink(edge));
+const linkEdges = (node) => [...shownGraph().into[node], ...shownGraph().from[node]].filter((edge) => isVisible(edge) && isLink(edge));
+const nodeText = (node) => `${names[node]}: ${plural(causeEdges(node).length, "cause")}, ${plural(effectEdges(node).length, "effect")}, ${plural(linkEdges(node).length, "link")}`;
 
 // Compute the curves of all edges, after nodes have moved. Hidden candidates take no room.
 function route() {
@@ -142,8 +143,7 @@ function paintGraph() {
     if (touches && visible) { near.add(edge.source); near.add(edge.target); }
     if (visible) { linked.add(edge.source); linked.add(edge.target); }
     const kind = edge.missing ? "missing" : reference ? verdict(edge, reference) : signOf(edge);
-    const style = isLine(edge) && !edge.undirected ? "line-only" : DIRECTIONS[directionOf(edge)].style;
-    element.setAttribute("class", `edge ${kind} ${edge.missing ? "" : style}${edge.candidate ? " candidate" : ""}${visible ? "" : " faded"}` +
+    element.setAttribute("class", `edge ${kind}${edge.candidate ? " candidate" : ""}${visible ? "" : " faded"}` +
       `${chosen && visible ? (touches ? " chosen" : " aside") : ""}`);
     element.setAttribute("aria-hidden", visible ? "false" : "true");
     line.setAttribute("stroke-width", thickness(edge, largest).toFixed(2));
@@ -186,7 +186,7 @@ function fit() {
 function extent() {
   const margin = view.bands.length ? 70 : 0; // for the labels of the bands
   if (state.isolated || state.steps !== 0) return { left: -margin, top: 0, width: view.width + margin, height: view.height };
-  const kept = [...view.places].filter(([node]) => causeEdges(node).length || effectEdges(node).length);
+  const kept = [...view.places].filter(([node]) => [causeEdges, effectEdges, linkEdges].some((edges) => edges(node).length));
   if (!kept.length) return { left: 0, top: 0, width: 60, height: 60 };
   const xs = kept.flatMap(([node, { x }]) => [x - view.widths[node] / 2 - 12, x + view.widths[node] / 2 + 12]);
   const ys = kept.map(([, { y }]) => y);

@@ -22,13 +22,10 @@ setUpKnowledge();
 
 whenChanged((before) => {
   const redraw = ["shown", "reference", "steps", "centre"].some((key) => before[key] !== state[key]);
-  const filter = ["threshold", "measure", "frequency", "hidden", "lines"].some((key) => before[key] !== state[key]);
+  const filter = ["threshold", "measure", "frequency", "hidden"].some((key) => before[key] !== state[key]);
   if (redraw) drawGraph();
-  else {
-    if (before.lines !== state.lines) route();
-    paintGraph();
-  }
-  if (redraw || before.hidden !== state.hidden || before.lines !== state.lines) showLegend();
+  else paintGraph();
+  if (redraw || before.hidden !== state.hidden) showLegend();
   find("view").value = String(state.steps);
   showSelects();
   showSliders();

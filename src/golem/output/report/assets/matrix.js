@@ -66,7 +66,7 @@ function paintMatrix() {
     paper.globalAlpha = alpha;
     paper.fillStyle = fill;
     const ends = [[edge.source, edge.target]];
-    if (edge.undirected) ends.push([edge.target, edge.source]);
+    if (isLink(edge)) ends.push([edge.target, edge.source]);
     for (const [row, column] of ends) {
       paper.fillRect(margin + rank[column] * cell + shift, margin + rank[row] * cell + shift, mark, mark);
     }
@@ -130,7 +130,8 @@ function readCell(place) {
   cursor = place;
   if (!place) { find("matrix-readout").textContent = "\u00a0"; return; }
   const [source, target] = place.map((k) => content.order[k]);
-  const edge = shownGraph().byId.get(edgeId(source, target));
+  const [along, back] = [edgeId(source, target), edgeId(target, source)].map((id) => shownGraph().byId.get(id));
+  const edge = along ?? (back && isLink(back) ? back : null);
   find("matrix-readout").textContent = edge && isVisible(edge) ? edgeText(edge) : `${names[source]} → ${names[target]}: no edge`;
 }
 

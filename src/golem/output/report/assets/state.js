@@ -10,7 +10,6 @@ const state = {
   steps: content.opening, // of the neighbourhood; 0 is the whole graph, STRONGEST the view of the strongest edges
   centre: null,
   isolated: true, // whether variables without a shown edge are drawn
-  lines: false, // whether undecided edges are lines instead of arrows, as in an equivalence class
   hidden: new Set(), // what directions rest on, of edges that are not shown
 };
 const listeners = [];
@@ -30,8 +29,8 @@ function size(edge) {
   return value === null || value === undefined ? Infinity : Math.abs(value);
 }
 
-// The frequency of an edge in the bootstrap; for an undecided edge, whose direction is a coin toss, in any direction.
-const frequency = (edge) => (edge.undecided ? edge.adjacency_frequency : edge.direction_frequency) ?? null;
+// The frequency of an edge in the bootstrap; of a link, in any direction.
+const frequency = (edge) => (isLink(edge) ? edge.adjacency_frequency : edge.direction_frequency) ?? null;
 
 function isVisible(edge) {
   if (state.hidden.has(directionOf(edge))) return false;
@@ -42,21 +41,21 @@ function isVisible(edge) {
   return strong && (frequency(edge) ?? 1) >= state.frequency;
 }
 
-// Words for an edge compared with the truth or with another graph; an open edge is in both graphs, but undecided.
-const TRUTH_WORDS = { true: "true", reversed: "reversed", open: "undecided", extra: "extra", missing: "missing" };
-const OTHER_WORDS = { true: "same", reversed: "reversed", open: "undecided", extra: "only here", missing: "only there" };
+// Words for an edge compared with the truth or with another graph; an open edge is an arrow there and a link here.
+const TRUTH_WORDS = { true: "true", reversed: "reversed", open: "direction open", extra: "extra", missing: "missing" };
+const OTHER_WORDS = { true: "same", reversed: "reversed", open: "direction open", extra: "only here", missing: "only there" };
 const verdictWord = (kind, reference) => (reference === graphs[content.truth] ? TRUTH_WORDS : OTHER_WORDS)[kind];
 
-// An edge without an arrowhead: undirected, or undecided where such edges are drawn as lines.
-const isLine = (edge) => Boolean(edge.undirected || (state.lines && directionOf(edge) === "none"));
-const arrowSign = (edge) => (isLine(edge) ? "–" : "→");
+// An edge whose direction is open is a line without an arrowhead, and tells no effect.
+const isLink = (edge) => Boolean(edge.undirected);
+const arrowSign = (edge) => (isLink(edge) ? "–" : "→");
 
-// A line agrees with both directions. The arrowhead of an undecided edge is arbitrary, so it is neither right nor wrong.
+// A link is neither right nor reversed where the other graph has an arrow.
 function verdict(edge, reference) {
   const [same, turned] = [edge.id, edgeId(edge.target, edge.source)].map((id) => reference.byId.get(id)).map((found) => Boolean(found && !found.candidate) && found);
   if (!same && !turned) return "extra";
-  if (isLine(edge) || isLine(same || turned)) return "true";
-  if (directionOf(edge) === "none") return "open";
+  if (isLink(same || turned)) return "true";
+  if (isLink(edge)) return "open";
   return same ? "true" : "reversed";
 }
 
@@ -68,7 +67,7 @@ function missingEdges(graph, reference, present = () => true) {
   });
 }
 
-// Count true, reversed, undecided, extra and missing edges, among the visible ones or among all.
+// Count true, reversed, open, extra and missing edges, among the visible ones or among all.
 function tally(graph, reference, visible = (edge) => !edge.candidate) {
   const counts = { true: 0, reversed: 0, open: 0, extra: 0, missing: missingEdges(graph, reference, visible).length };
   for (const edge of graph.edges) if (visible(edge)) counts[verdict(edge, reference)] += 1;

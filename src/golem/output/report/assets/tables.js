@@ -56,17 +56,16 @@ function edgeTable(edges) {
   const has = (column) => graph.columns.has(column);
   const loss = has("drop_loss") && { title: "loss of score (deviance)", hint: "how much worse the score, which includes the penalty, gets without the edge", value: (edge) => edge.drop_loss, show: (edge) => number(edge.drop_loss) };
   const columns = [
-    { title: "cause", text: true, value: (edge) => names[edge.source] },
-    { title: "effect", text: true, value: (edge) => names[edge.target] },
+    { title: "edge", text: true, value: (edge) => `${names[edge.source]} ${arrowSign(edge)} ${names[edge.target]}` },
     has("edge_strength") && { title: "strength (deviance)", hint: "how much worse the fit gets without the edge", value: (edge) => edge.edge_strength, show: (edge) => number(edge.edge_strength) },
     has("edge_strength") && loss,
-    (has("weight") || variables === null) && { title: "weight (original units)", hint: "in the units of the columns", value: (edge) => edge.weight, show: (edge) => orEmpty(edge.weight) },
-    has("standard_error") && { title: "std. error (original units)", hint: "of the weight, assuming the graph is right and the rows are independent", value: (edge) => edge.standard_error, show: (edge) => orEmpty(edge.standard_error, 2) },
+    (has("weight") || variables === null) && { title: "weight (original units)", hint: "in the units of the columns", value: (edge) => (isLink(edge) ? null : edge.weight), show: (edge) => (isLink(edge) ? "" : orEmpty(edge.weight)) },
+    has("standard_error") && { title: "std. error (original units)", hint: "of the weight, assuming the graph is right and the rows are independent", value: (edge) => (isLink(edge) ? null : edge.standard_error), show: (edge) => (isLink(edge) ? "" : orEmpty(edge.standard_error, 2)) },
     has("standardized_weight") && { title: "weight (standardized)", hint: "in standard deviations of both columns", value: (edge) => (edge.standardized_weight == null ? null : Math.abs(edge.standardized_weight)), show: (edge) => orEmpty(edge.standardized_weight) },
-    has("weight_low") && { title: "interval (original units)", hint: "of the weight over the bootstrap replicates; it is 0 in those that lack or reverse the edge", value: (edge) => edge.weight_low, show: (edge) => (edge.weight_low == null ? "" : `${number(edge.weight_low)} to ${number(edge.weight_high)}`) },
+    has("weight_low") && { title: "interval (original units)", hint: "of the weight over the bootstrap replicates; it is 0 in those that lack or reverse the edge", value: (edge) => (isLink(edge) ? null : edge.weight_low), show: (edge) => (edge.weight_low == null || isLink(edge) ? "" : `${number(edge.weight_low)} to ${number(edge.weight_high)}`) },
     !has("edge_strength") && loss,
     has("adjacency_frequency") && { title: "connected", hint: "share of the bootstrap replicates that connect the two variables", value: (edge) => edge.adjacency_frequency, show: (edge) => percent(edge.adjacency_frequency) },
-    has("direction_frequency") && { title: "directed", hint: "share of the bootstrap replicates with this direction; undecided ones count half", value: (edge) => edge.direction_frequency, show: (edge) => percent(edge.direction_frequency) },
+    has("direction_frequency") && { title: "directed", hint: "share of the bootstrap replicates with this direction; links count half", value: (edge) => (isLink(edge) ? null : edge.direction_frequency), show: (edge) => (isLink(edge) ? "" : percent(edge.direction_frequency)) },
     graph.edges.some((edge) => directionOf(edge) !== "structure") && { title: "direction", text: true, value: directionWord, show: (edge) => directionTag(edge) ?? directionWord(edge) },
     has("direction_strength") && { title: "evidence for it", hint: "how much worse the score (deviance) is with the other direction", value: (edge) => edge.direction_strength, show: (edge) => (edge.direction_strength == null ? "" : number(edge.direction_strength)) },
     content.compared_with > 0 && { title: `compared with ${graphs[1].name}`, text: true, value: (edge) => verdictWord(verdict(edge, graphs[1]), graphs[1]) },
@@ -91,6 +90,9 @@ function summaryColumns() {
   ].filter(Boolean);
 }
 
+// What depends on the direction of links is not known.
+const ifKnown = (values, node) => (linkEdges(node).length ? null : values[node]);
+
 function variableTable() {
   const has = (values) => Array.isArray(values) && values.some((value) => value != null);
   const columns = [
@@ -99,8 +101,9 @@ function variableTable() {
     ...summaryColumns(),
     { title: "causes", value: (node) => causeEdges(node).length },
     { title: "effects", value: (node) => effectEdges(node).length },
-    has(content.r2) && { title: "R2", hint: "share of the variance that the causes explain", value: (node) => content.r2[node], show: (node) => orEmpty(content.r2[node], 2) },
-    has(content.noise_variances) && { title: "noise variance (original units)", value: (node) => content.noise_variances[node], show: (node) => orEmpty(content.noise_variances[node]) },
+    { title: "links", hint: "edges whose direction is open", value: (node) => linkEdges(node).length },
+    has(content.r2) && { title: "R2", hint: "share of the variance that the causes explain; empty with links", value: (node) => ifKnown(content.r2, node), show: (node) => (linkEdges(node).length ? "" : orEmpty(content.r2[node], 2)) },
+    has(content.noise_variances) && { title: "noise variance (original units)", hint: "empty with links", value: (node) => ifKnown(content.noise_variances, node), show: (node) => (linkEdges(node).length ? "" : orEmpty(content.noise_variances[node])) },
     content.tiers.length > 0 && { title: "tier", value: (node) => tierOf.get(node) ?? null },
   ].filter(Boolean);
   fillTable(find("variable-table"), columns, content.order, { onrow: (node) => {
@@ -137,7 +140,7 @@ function methodsTable() {
   const columns = [
     { title: "method", text: true, value: (row) => row.method },
     { title: "edges", value: (row) => row.edges },
-    ...(truth ? VERDICTS.filter((kind) => kind !== "open").map((kind) => ({ title: kind, value: (row) => counts.get(row.method)?.[kind] ?? null })) : []),
+    ...(truth ? VERDICTS.map((kind) => ({ title: TRUTH_WORDS[kind], value: (row) => counts.get(row.method)?.[kind] ?? null })) : []),
     ...Object.entries(SCORES).filter(([key]) => given(key)).map(([key, [title, hint]]) =>
       ({ title, hint, value: (row) => row[key], show: (row) => (row[key] === null ? "" : number(row[key])) })),
     { title: "status", text: true, value: (row) => (row.message ? `${row.status}: ${row.message}` : row.status) },
@@ -164,8 +167,7 @@ function agreementTable() {
   const methods = graphs.map((graph) => graph.name);
   const symbol = { "->": "→", "<-": "←", "--": "–", "": "" };
   fillTable(find("agreement"), [
-    { title: "cause", text: true, value: (row) => row.source },
-    { title: "effect", text: true, value: (row) => row.target },
+    { title: "pair", text: true, value: (row) => `${row.source}, ${row.target}` },
     { title: "methods", value: (row) => row.methods },
     ...methods.map((method) => ({ title: method, text: true, value: (row) => symbol[row[method]] ?? "" })),
   ], content.agreement);

@@ -1,0 +1,162 @@
+"""Evidence for structural directions: margins against whole searches, stability against refits by hand, and claims."""
+
+from __future__ import annotations
+
+import itertools
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from golem import DataWarning, Golem, Knowledge, Moments
+from golem.directions.by_structure import LEAST_MARGIN, LEAST_STABILITY
+from golem.graphs.dag import is_dag
+from golem.graphs.edges import Edges
+from golem.score.gaussian_columns import GaussianColumns
+from golem.search.reversals import Reversals
+from golem.simulate import simulate
+
+
+def penalized(S, n, penalty):
+    return GaussianColumns(S, n, penalty * np.arange(len(S)))
+
+
+def all_dags(d):
+    pairs = list(itertools.combinations(range(d), 2))
+    for kinds in itertools.product((0, 1, 2), repeat=len(pairs)):
+        graph = np.zeros((d, d), dtype=bool)
+        for (i, j), kind in zip(pairs, kinds, strict=True):
+            graph[i, j], graph[j, i] = kind == 1, kind == 2
+        if is_dag(graph):
+            yield graph
+
+
+def test_reversals_of_few_nodes_are_exact():
+    """Against all graphs of four nodes."""
+    X = simulate(4, 200, "ER1.5", random_state=3).data
+    S, n, penalty = np.cov(X.T, bias=True), 200, 6.0
+
+    def score(graph):
+        total = 0.0
+        for j in range(4):
+            parents = np.flatnonzero(graph[:, j])
+            r = S[j, j] - S[j, parents] @ np.linalg.lstsq(S[np.ix_(parents, parents)], S[parents, j])[0]
+            total += n * np.log(r / S[j, j]) + penalty * len(parents)
+        return total
+
+    scores = [(score(graph), graph) for graph in all_dags(4)]
+    empty = Edges.from_matrix(np.zeros((4, 4), dtype=bool))
+    found = Reversals(penalized(S, n, penalty), None, None, empty)
+    assert found.best.score == pytest.approx(min(value for value, _ in scores))
+    pairs = list(itertools.permutations(range(4), 2))
+    for (i, j), other in zip(pairs, found.reversed(pairs), strict=True):
+        assert other.score == pytest.approx(min(value for value, graph in scores if graph[j, i]))
+        assert (j, i) in other.edges.pairs()
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_local_reversals_are_nearly_as_good_as_whole_searches(seed):
+    d, n, penalty = 25, 500, 9.0
+    moments = Moments.from_rows(simulate(d, n, "ER2", "gaussian-nv", random_state=seed, standardize=True).data)
+    model = Golem("nv", lambda_sparsity=penalty / (2 * n), shape="off").fit(moments)
+    start = Edges.from_matrix(model.adjacency_).by_child()
+    search = Reversals(penalized(moments.covariance, n, penalty), None, None, start)
+    arrows = [tuple(map(int, pair)) for pair in np.argwhere(model.cpdag_ & ~model.cpdag_.T)][:12]
+    for (i, j), other in zip(arrows, search.reversed(arrows), strict=True):
+        known = Knowledge.of(d, required=[(j, i)])
+        whole = Golem("nv", lambda_sparsity=penalty / (2 * n), shape="off", knowledge=known).fit(moments)
+        loss = 2 * n * (whole.solution_.terms["score"] - model.solution_.terms["score"])
+        assert (other.score - search.best.score > LEAST_MARGIN) == (loss > LEAST_MARGIN)
+        assert other.edges.matrix()[j, i]
+        assert is_dag(other.edges.matrix())
+
+
+@pytest.fixture(scope="module")
+def collider():
+    """Return a -> c <- b -> e, with clear effects."""
+    rng = np.random.default_rng(0)
+    a, b, c, e = rng.normal(size=(4, 3000))
+    return pd.DataFrame({"a": a, "b": b, "c": a + b + c, "e": b + e})
+
+
+def test_clear_directions_are_claimed_and_open_ones_are_links(collider):
+    model = Golem("nv").fit(collider)
+    found = {(edge.source, edge.target): edge for edge in model.edges_}
+    assert found["a", "c"].direction_from == found["b", "c"].direction_from == "structure"
+    assert {found.get(("b", "e"), found.get(("e", "b"))).direction_from} == {"none"}
+    assert found["a", "c"].strength >= LEAST_MARGIN
+    assert model.graph_.stability[model.graph_.directed_by("structure")].min() >= LEAST_STABILITY
+    assert model.pdag_.sum() == 4
+
+
+def test_directions_are_links_until_they_are_checked(collider):
+    model = Golem("nv", evidence="fast").fit(collider)
+    assert {edge.direction_from for edge in model.edges_} == {"unchecked", "none"}
+    np.testing.assert_array_equal(model.undecided_, model.adjacency_)
+    with pytest.raises(ValueError, match=r"check_directions\(X\)"):
+        model.check_directions()
+    full = Golem("nv", evidence="full").fit(collider)
+    np.testing.assert_array_equal(model.check_directions(collider).pdag_, full.pdag_)
+    assert full.undecided_.sum() == 1
+    without_rows = Golem("nv").fit(Moments.from_rows(collider))
+    assert without_rows.undecided_.sum() == 3
+
+
+def test_rows_are_not_read_again_after_the_user_changed_them(collider):
+    X = collider.to_numpy().copy()
+    model = Golem("nv").fit(X)
+    X[:] = 0
+    np.testing.assert_array_equal(model.pdag_, Golem("nv").fit(collider.to_numpy()).pdag_)
+    assert "_table" not in pickle.loads(pickle.dumps(Golem("nv").fit(X=collider))).__dict__
+
+
+def test_claims_do_not_depend_on_the_order_of_rows_and_columns():
+    rng = np.random.default_rng(5)
+    for seed in range(3):
+        drawn = simulate(15, 200, "ER2", "gaussian-nv", random_state=seed, weight_scale=0.5)
+        table = pd.DataFrame(drawn.data, columns=[f"v{k}" for k in range(15)])
+        other = table.sample(frac=1, random_state=seed)[list(rng.permutation(table.columns))]
+        first, second = ({edge[:2]: edge.direction_from for edge in Golem().fit(one).edges_} for one in (table, other))
+        assert first == second
+
+
+def test_halves_that_disagree_make_a_link():
+    """The collider is only in some of the rows: three nodes whose joint distribution changes half way."""
+    rng = np.random.default_rng(2)
+    n = 60
+    X = rng.normal(size=(n, 3))
+    X[:, 2] += 0.45 * X[:, 0] + 0.45 * X[:, 1]
+    model = Golem("nv").fit(X)
+    assert not (model.graph_.directed_by("structure") & ~(model.graph_.strength >= LEAST_MARGIN)).any()
+
+
+def test_dependent_rows_count_less():
+    """A claim from 600 independent rows is not made if every row is much like the one before it."""
+    rng = np.random.default_rng(3)
+    noise = rng.normal(size=(600, 3))
+    slow = np.zeros_like(noise)
+    for t in range(1, 600):
+        slow[t] = 0.97 * slow[t - 1] + noise[t]
+
+    def collider(E):
+        return np.column_stack([E[:, 0], E[:, 1], 0.7 * E[:, 0] + 0.7 * E[:, 1] + E[:, 2]])
+
+    assert Golem("nv").fit(collider(noise)).graph_.directed_by("unchecked").sum() == 2
+    assert Golem("nv").fit(collider(noise)).undecided_.sum() == 0
+    with pytest.warns(DataWarning, match="Neighbouring rows depend"):
+        model = Golem("nv").fit(collider(slow))
+    assert not model.graph_.directed_by("structure").any()
+    assert model.undecided_.sum() == model.adjacency_.sum()
+
+
+def test_scores_of_categories_must_agree():
+    rng = np.random.default_rng(1)
+    a, b = rng.integers(2, size=(2, 2000))
+    c = ((a + b + (rng.random(2000) < 0.15)) % 2).astype(int)  # a and b matter together alone
+    d = np.where(rng.random(2000) < 0.2, 1 - a, a)
+    table = pd.DataFrame({"a": a, "b": b, "c": c, "d": d}).astype(str).astype("category")
+    model = Golem(score_function="bdeu").fit(table)
+    arrows = {edge[:2] for edge in model.edges_ if edge.direction_from == "structure"}
+    assert {"a", "b", "c"} <= {end for edge in model.edges_ for end in edge[:2]}
+    assert arrows == set()  # the degenerate Gaussian score does not see an interaction without main effects
