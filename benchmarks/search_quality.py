@@ -11,7 +11,7 @@ plus penalty of the graph found with free noise variances and standardized colum
 
 Processor seconds, one thread, since others may use the machine. Seeds below 1000 were used to choose settings.
 
-    git worktree add ../before v0.9 && PYTHONPATH=src python benchmarks/search_quality.py --old ../before/src
+    git worktree add ../before COMMIT && PYTHONPATH=src python benchmarks/search_quality.py --old ../before/src
     PYTHONPATH=src python benchmarks/search_quality.py --old ../before/src --quick     # under a minute
 """
 
