@@ -60,6 +60,14 @@ def test_dense_graphs_with_little_noise_are_not_refused():
     assert (model.adjacency_ != drawn.sem.adjacency).sum() <= 2
 
 
+def test_rounding_errors_of_many_columns_do_not_add_up():
+    # Added up, they could explain more than a tenth of the variance that remains of a column.
+    moments = Moments.from_rows(simulate(100, 500, "ER12", "gaussian-nv", random_state=23).data)
+    with pytest.warns(DataWarning, match="nearly a linear combination"):
+        require_learnable(moments, uses_scale=False)
+    assert not unusable_columns(moments)
+
+
 def test_a_table_of_constants_has_only_constant_columns():
     found = unusable_columns(Moments.from_rows(np.ones((5, 2)), ["a", "b"]))
     assert [(column.name, column.determined_by) for column in found] == [("a", ()), ("b", ())]

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from golem.data.collinearity import COPY, LARGEST_SHARE, most_determined, rounding_share_of
+from golem.data.collinearity import COPY, LARGEST_SHARE, SOME, most_determined, rounding_share_of
 from golem.data.table_errors import no_values
 from golem.data.variables import Coding, Variable
 from golem.runtime.messages import counted, quoted, shortened
@@ -208,7 +208,8 @@ def _dependent(R: Matrix) -> dict[int, tuple[int, ...]]:
         row: Vector = solve_triangular(L[:k, :k], R[kept, j], lower=True, check_finite=False) if k else np.empty(0)
         rest = R[j, j] - row @ row
         weights = solve_triangular(L[:k, :k], row, lower=True, trans=1, check_finite=False) if k else row
-        if np.finfo(float).eps * (1 + np.abs(weights).sum()) ** 2 >= LARGEST_SHARE * rest:
+        error = np.finfo(float).eps * min((1 + np.abs(weights).sum()) ** 2, SOME * (1 + weights @ weights))
+        if error >= LARGEST_SHARE * rest:
             used = np.abs(weights) > _USED * np.abs(weights).max()
             found[j] = tuple(kept[i] for i in np.nonzero(used)[0])
         else:
