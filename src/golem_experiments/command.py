@@ -72,9 +72,7 @@ def experiment(
     ] = None,
     output: Annotated[
         Path | None,
-        options.output(
-            "--output",
-            "-o",
+        options.output_path(
             metavar="FOLDER",
             help="Folder for the results.  [default: golem-experiments/NAME, or NAME-quick]",
         ),

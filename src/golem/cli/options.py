@@ -35,7 +35,16 @@ EVERYDAY = (
     "categorical", "columns", "drop", "log", "methods", "truth", "environment", "targets",
 )  # fmt: skip
 
-OutputFolder = Annotated[Path, output("--output", "-o", metavar="FOLDER", help="Folder for the results.")]
+
+def path(text: str) -> Path:
+    """Return the path that an option names; an empty one would be the current folder."""
+    if not text:
+        raise typer.BadParameter("The name is empty. The current folder is '.'.")
+    return Path(text)
+
+
+output_path = partial(output, "--output", "-o", parser=path)
+OutputFolder = Annotated[Path, output_path(metavar="FOLDER", help="Folder for the results.")]
 Quiet = Annotated[bool, output("--quiet", "-q", help="Print only errors.")]
 Verbose = Annotated[
     bool, output("--verbose", "-v", help="Also print columns, weights, scores, noise model, search and all findings.")

@@ -14,6 +14,7 @@ from golem.assessment.bootstrap_result import Bootstrap
 from golem.assessment.diagnostics import Diagnosis, EdgeScatter
 from golem.assessment.diagnostics.edges import model_scatters
 from golem.assessment.selection import GolemCV, Selection
+from golem.data.checks import DataWarning
 from golem.data.coded_tables import counts_in_moments
 from golem.data.files.standard_input import spooled
 from golem.data.files.table_files import listed
@@ -33,8 +34,8 @@ from golem.graphs.graph_document import GraphDocument
 from golem.output.document import RESULT_FILES, Supplement, describe
 from golem.output.notebook import model_html
 from golem.output.run_record import Repeat
-from golem.runtime.files import require_writable
-from golem.runtime.messages import quoted
+from golem.runtime.files import is_formula, require_writable
+from golem.runtime.messages import quoted, warn_user
 from golem.runtime.names import suggests_parameters
 from golem.runtime.problems import Parameter, ProblemError, Text
 from golem.runtime.progress import ProgressDisplay
@@ -237,6 +238,12 @@ def fit_file(
             _require_rows(source)
         if source.made_up_names:
             progress.note(f"Without a header line, the columns are named {', '.join(source.names[:2])}, ...")
+        if formulas := [name for name in source.names if is_formula(name)]:
+            warn_user(
+                f"Spreadsheets take the names {quoted(formulas)} in edges.csv and weights.csv for formulas. For a "
+                "spreadsheet, use `golem export --spreadsheet`.",
+                DataWarning,
+            )
 
         def learn_graph() -> tuple[TableSummary | None, Selection | None]:
             """Read the table, and learn its graph; a refused table may be read again with less."""

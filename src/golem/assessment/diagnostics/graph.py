@@ -121,8 +121,8 @@ def find_factors(checked: CheckedModel) -> Verdict | None:
         return None
     causes = counted(count, "hidden common cause")
     return warning(
-        f"{causes.capitalize()} would explain nearly all correlations, so the edges may only imitate them. No direction "
-        "that follows from the structure is claimed.",
+        f"{causes.capitalize()} would explain nearly all correlations, so the edges may only imitate them. No "
+        "direction that follows from the structure is claimed.",
         "Measure what the columns share, or subtract it: learn the graph of what the first principal components leave.",
         f"{causes.capitalize()} would explain nearly everything.",
     )
