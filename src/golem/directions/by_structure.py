@@ -36,7 +36,6 @@ from golem.runtime.types import BoolMatrix, BoolVector, Vector
 from golem.score.node_score import NodeScore, Variant
 from golem.score.sparsity import L0
 from golem.search.exact_order import LARGEST_EXACT
-from golem.search.reversals import Reversals
 from golem.search.search_order import search_order
 
 # What a direction needs to be claimed: the loss of score of the best graph with the reverse, in units of the deviance,
@@ -210,6 +209,8 @@ def _losses(
     progress: _Progress,
 ) -> Vector:
     """Return how much worse the best graphs with the reverses of some edges are."""
+    from golem.search.reversals import Reversals  # imports numba
+
     if not arrows:
         return np.zeros(0)
     search = Reversals(score.costs(), *masks, graph.by_child(), random_state)

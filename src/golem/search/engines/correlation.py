@@ -36,7 +36,7 @@ from golem.search.order_kernel_arrays import NODE, POSITION
 from golem.search.order_problem import Effort
 
 # How often every named start is tried, up to so many nodes. With more nodes, starts take most of the time.
-_TRIES = {75: 8, 150: 4}
+_TRIES = {75: 4, 150: 3}
 _LEAST_TRIES = 2
 # Rows of a matrix that are treated at a time, so that they stay in the CPU cache.
 _ROWS = 128
