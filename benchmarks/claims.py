@@ -70,7 +70,9 @@ def linear(
     if units == "standardized":
         X = (X - X.mean(axis=0)) / X.std(axis=0)
     kept = rng.permutation(total)[:d]
-    return X[:, kept], B[np.ix_(kept, kept)] != 0
+    # With hidden columns, an arrow is right if it leads from a cause to an effect, also through hidden ones.
+    truth = np.linalg.inv(np.eye(total) - np.abs(B)) - np.eye(total) if hidden else B
+    return X[:, kept], truth[np.ix_(kept, kept)] != 0
 
 
 def factors(rng: np.random.Generator, *, d: int, n: int, count: int) -> Drawn:

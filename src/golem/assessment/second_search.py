@@ -80,7 +80,9 @@ def _compared(shown: Golem, other: Golem) -> SecondSearch:
 def links(model: Golem) -> BoolMatrix:
     """Return the edges of a model, with both directions where they are undecided without the rows, shape (d, d)."""
     graph = model.graph_
-    return graph.partially_directed(np.isin(known(graph.sources), _NOT_BY_CLASS))
+    is_open = np.isin(known(graph.sources), _NOT_BY_CLASS)
+    # Directions that were checked, successfully or not, are those of the class.
+    return graph.partially_directed(is_open if graph.stability is None else is_open & np.isnan(graph.stability))
 
 
 def _deviance(model: Golem) -> float:

@@ -42,7 +42,8 @@ def test_edges_that_differ_are_named(noise):
         if noise == "nv":
             assert (finding.level == "ok") == same
         if finding.level != "ok":
-            changed = np.argwhere(np.triu(model.cpdag_ != other.cpdag_[::-1, ::-1]))
+            differs = model.cpdag_ != other.cpdag_[::-1, ::-1]
+            changed = np.argwhere(np.triu(differs | differs.T))
             assert not len(changed) or f"'v{changed[0][0]}' --- 'v{changed[0][1]}'" in finding.finding
             assert "effort='thorough'" in finding.remedy
             thorough = find_search(CheckedModel(model.set_params(effort="thorough")))
@@ -72,7 +73,7 @@ def rows_of_kind(kind, seed):
     return pd.DataFrame(X[:, :22], columns=names).assign(v20=np.where(X[:, 20] > 0, "yes", "no")), {}
 
 
-@pytest.mark.parametrize(("kind", "seeds"), [("nv", (0, 2)), ("auto", (1, 3, 6)), ("categories", (2, 4))])
+@pytest.mark.parametrize(("kind", "seeds"), [("nv", (11, 2)), ("auto", (1, 3, 6)), ("categories", (5, 0))])
 def test_the_better_graph_of_two_searches_is_shown(kind, seeds):
     gains = []
     for seed in seeds:
