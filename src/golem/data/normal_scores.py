@@ -40,12 +40,19 @@ def normal_scores(rows: Matrix, coding: Coding) -> Matrix:
     return found
 
 
+def normal_quantiles(column: Vector) -> Vector:
+    """Return the normal quantiles of the ranks of a column without missing values."""
+    from scipy.special import ndtri
+
+    ordered = np.sort(column)
+    # Twice the average rank of equal values, counted from 1, without scipy.stats, whose import is slow.
+    doubled = np.searchsorted(ordered, column) + np.searchsorted(ordered, column, side="right") + 1
+    return np.asarray(ndtri((doubled / 2 - 0.375) / (len(column) + 0.25)))
+
+
 def _scores(column: Vector) -> Vector:
     """Return the normal scores of a column without missing values; a column that does not vary stays."""
-    from scipy.special import ndtri
-    from scipy.stats import rankdata
-
-    scores = ndtri((rankdata(column) - 0.375) / (len(column) + 0.25))
+    scores = normal_quantiles(column)
     away = np.abs(column - np.median(column))
     reach = _FARTHEST * _DEVIATIONS_PER_MAD * np.median(away)
     usual = away <= reach if reach > 0 else np.ones(len(column), dtype=bool)  # more than half may be equal
