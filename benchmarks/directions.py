@@ -274,7 +274,7 @@ def report_claims(kind: str, d: int, n: int, seeds: range, pool: ProcessPoolExec
 
 
 def groups(seeds: range, pool: ProcessPoolExecutor) -> None:
-    """Print right and wrong claims with and without the comparison, for pairs (20 tables per seed) and linear graphs."""
+    """Print claims with and without the comparison, for pairs (20 tables per seed) and linear graphs."""
     print(f"{'data':<25}{'d':>4}{'n':>6}{'tables':>8}   right  wrong   without: right  wrong")
     tables = range(seeds.start, seeds.start + 20 * len(seeds))
     cells = [(kind, 2, n, tables) for kind in PAIRS for n in (300, 1000)]

@@ -23,7 +23,7 @@ from golem.runtime.types import Array, Matrix, Vector
 # Of more rows, so many are used, evenly spread over the values of the cause.
 _MOST_ROWS = 1000
 # Pairs whose mixtures are fitted at once: their arrays stay in the cache.
-_TOGETHER = 16
+_TOGETHER = 32
 # Steps of EM from every start, and from the best of them.
 _FIRST_STEPS, _STEPS = 5, 25
 # Smallest share of a component, and largest ratio of variances: a component must not shrink to a few rows.
@@ -86,13 +86,15 @@ def _bent_gains(causes: Matrix, effects: Matrix) -> Vector:
 def _mixture_gains(columns: Array) -> Vector:
     """Return the log-likelihood that two normals gain on one, for m sets of k columns, shape (m, k, rows)."""
     columns = columns - columns.mean(axis=2, keepdims=True)
-    k, rows = columns.shape[1:]
-    best, shares = np.full(len(columns), -np.inf), np.zeros((len(columns), rows))
+    m, k, rows = columns.shape
+    products = (columns[:, :, None] * columns[:, None]).reshape(m, k * k, rows)
+    terms = np.concatenate([np.ones((m, 1, rows)), columns, products], axis=1)
+    best, shares = np.full(m, -np.inf), np.zeros((m, rows))
     for start in _starts(columns):
-        found, reached = _expectation_maximization(columns, start, _FIRST_STEPS)
+        found, reached = _expectation_maximization(terms, k, start, _FIRST_STEPS)
         shares[found > best] = reached[found > best]
         best = np.maximum(best, found)
-    best = np.maximum(best, _expectation_maximization(columns, shares, _STEPS)[0])
+    best = np.maximum(best, _expectation_maximization(terms, k, shares, _STEPS)[0])
     single = -0.5 * rows * (np.linalg.slogdet(columns @ columns.swapaxes(1, 2) / rows)[1] + k)
     return np.asarray(np.maximum(best - single, 0.0))
 
@@ -102,30 +104,49 @@ def _starts(columns: Array) -> Iterator[Array]:
     scaled = columns / columns.std(axis=2, keepdims=True)
     for k in range(columns.shape[1]):
         for border in _BORDERS:
-            yield 1 / (1 + np.exp(3 * (border - scaled[:, k])))
-    yield 1 / (1 + np.exp(np.clip(2 * (2 - np.mean(scaled**2, axis=1)), -500, 500)))
+            yield _logistic(3 * (scaled[:, k] - border))
+    yield _logistic(2 * (np.mean(scaled**2, axis=1) - 2))
 
 
-def _expectation_maximization(columns: Array, shares: Array, steps: int) -> tuple[Vector, Array]:
-    """Return log-likelihoods, without the constant, and shares of the second component after some steps."""
-    k, rows = columns.shape[1:]
-    ratio = np.ones(len(columns))
+def _logistic(x: Array) -> Array:
+    """Return 1 / (1 + exp(-x)) without overflow."""
+    return 0.5 + 0.5 * np.tanh(x / 2)
+
+
+def _expectation_maximization(terms: Array, k: int, shares: Array, steps: int) -> tuple[Vector, Array]:
+    """Return log-likelihoods, without the constant, and shares of the second component after some steps.
+
+    Log-densities are sums of `terms`: 1, k columns and their k^2 products. A step thus takes two products of matrices.
+    """
+    rows, ratio = terms.shape[2], np.ones(len(terms))
+    everything = terms.mean(axis=2)
     for _ in range(steps):
-        weights = np.clip(shares.mean(axis=1), _SMALLEST_SHARE, 1 - _SMALLEST_SHARE)
-        parts = []
-        for part, weight in ((1 - shares, 1 - weights), (shares, weights)):
-            centred = columns - (columns @ part[:, :, None]) / (rows * weight)[:, None, None]
-            parts.append((centred, (centred * part[:, None]) @ centred.swapaxes(1, 2) / rows))
-        (near, S), (far, S_far) = parts
+        sums = (terms @ shares[:, :, None])[:, :, 0] / rows
+        weights = np.clip(sums[:, 0], _SMALLEST_SHARE, 1 - _SMALLEST_SHARE)
+        near, S = _centred(everything - sums, 1 - weights, k)
+        far, S_far = _centred(sums, weights, k)
         covariance = S + S_far / ratio[:, None, None]
         spread = np.trace(np.linalg.solve(covariance, S_far), axis1=1, axis2=2) / (k * weights)
         ratio = np.clip(spread, 1 / _LARGEST_RATIO, _LARGEST_RATIO)
         covariance = S + S_far / ratio[:, None, None]
         precision, size = np.linalg.inv(covariance), np.linalg.slogdet(covariance)[1]
-        first = np.log(1 - weights) - 0.5 * size
-        second = np.log(weights) - 0.5 * (size + k * np.log(ratio))
-        one = first[:, None] - 0.5 * np.sum(near * (precision @ near), axis=1)
-        two = second[:, None] - 0.5 * np.sum(far * (precision @ far), axis=1) / ratio[:, None]
-        total = np.logaddexp(one, two)
-        shares = np.exp(two - total)
-    return total.sum(axis=1), shares
+        first = _log_density(np.log(1 - weights) - size / 2, near, precision)
+        second = _log_density(np.log(weights) - (size + k * np.log(ratio)) / 2, far, precision / ratio[:, None, None])
+        odds = ((second - first)[:, None] @ terms)[:, 0]
+        shares = _logistic(odds)
+    return rows * np.sum(first * everything, axis=1) + np.logaddexp(0, odds).sum(axis=1), shares
+
+
+def _centred(sums: Matrix, weights: Vector, k: int) -> tuple[Matrix, Array]:
+    """Return the means of a component, shape (m, k), and its scatter around them, shape (m, k, k)."""
+    means = sums[:, 1 : k + 1] / weights[:, None]
+    cross = means[:, :, None] * sums[:, None, 1 : k + 1]
+    squares = sums[:, 0, None, None] * means[:, :, None] * means[:, None]
+    return means, sums[:, k + 1 :].reshape(-1, k, k) - cross - cross.swapaxes(1, 2) + squares
+
+
+def _log_density(constants: Vector, means: Matrix, precisions: Array) -> Matrix:
+    """Return the coefficients of the terms in the log-density of a component."""
+    linear = (precisions @ means[:, :, None])[:, :, 0]
+    constants = constants - 0.5 * np.sum(linear * means, axis=1)
+    return np.column_stack([constants, linear, -0.5 * precisions.reshape(len(means), -1)])
