@@ -168,7 +168,7 @@ def rates_of(job: tuple[str, str, int, int]) -> list[float]:
     model = Golem("nv").fit(standardized(X))
     claimed = np.zeros_like(truth)
     for edge in model.edges_:
-        if edge.error_rate is not None and edge.error_rate <= 0.05:
+        if edge.direction_error_rate is not None and edge.direction_error_rate <= 0.05:
             claimed[int(edge.source[1:]), int(edge.target[1:])] = True
     edges, rank = Edges.from_matrix(truth), np.arange(d)
     found = components(edges, edges.find_reversible(), np.zeros(len(edges), dtype=bool), rank)

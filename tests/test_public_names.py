@@ -14,7 +14,8 @@ import golem
 PUBLIC = {
     "golem": (
         "DataWarning Golem GolemCV Knowledge LinearSEM Moments __version__ baselines bootstrap check compare datasets "
-        "diagnose diagnostics export_graph fit_file metrics next_experiment output plots readers score simulate solvers"
+        "diagnose diagnostics difference export_graph fit_file load metrics next_experiment output plots readers score "
+        "simulate solvers to_networkx"
     ),
     # Short paths.
     "golem.datasets": "Dataset load_sachs",
@@ -38,11 +39,12 @@ PUBLIC = {
     # Packages whose names users import.
     "golem.assessment.selection": "GolemCV Selection",
     "golem.baselines": "FGS PC DirectLiNGAM Notears SortRegress",
-    "golem.comparison": "Comparison compare compare_file",
+    "golem.comparison": "Comparison compare compare_file difference",
     "golem.estimator": "Golem fit_stacked",
     "golem_experiments": "EXPERIMENTS Experiment Grid Options Summary Task Verdict load run",
     "golem.output": (
-        "Supplement export_graph from_causal_learn from_networkx list_edges save to_causal_learn to_networkx"
+        "Supplement effects_on export_graph from_causal_learn from_networkx list_edges load save to_causal_learn "
+        "to_networkx"
     ),
     "golem.output.report": "report_document report_model write_page",
     "golem.score": (

@@ -59,6 +59,6 @@ estimate = causal.estimate_effect(estimand, method_name="backdoor.linear_regress
 print(f"DoWhy {estimate.value:.3f}, golem {sem.total_effect('PKC', 'P38'):.3f}")
 
 # %%
-# An undecided edge has a direction in each of these packages, because they need a DAG. Its attribute ``undecided``
+# A link has a direction in each of these packages, because they need a DAG. Its attribute ``directed``
 # says so.
-print([edge for edge in graph.edges if graph.edges[edge]["undecided"]])
+print([edge for edge in graph.edges if not graph.edges[edge]["directed"]])

@@ -17,13 +17,13 @@ if TYPE_CHECKING:
     from golem.assessment.diagnostics import diagnose
     from golem.assessment.next_experiment import next_experiment
     from golem.assessment.selection import GolemCV
-    from golem.comparison import compare
+    from golem.comparison import compare, difference
     from golem.data.checks import DataWarning
     from golem.data.knowledge import Knowledge
     from golem.data.moments import Moments
     from golem.estimator import Golem
     from golem.model.linear_sem import LinearSEM
-    from golem.output import export_graph
+    from golem.output import export_graph, load, to_networkx
     from golem.workflow import fit_file
 
 __all__ = [
@@ -41,8 +41,10 @@ __all__ = [
     "datasets",
     "diagnose",
     "diagnostics",
+    "difference",
     "export_graph",
     "fit_file",
+    "load",
     "metrics",
     "next_experiment",
     "output",
@@ -51,6 +53,7 @@ __all__ = [
     "score",
     "simulate",
     "solvers",
+    "to_networkx",
 ]
 
 _HOMES = {
@@ -64,9 +67,12 @@ _HOMES = {
     "check": "golem.assessment.consistency",
     "compare": "golem.comparison",
     "diagnose": "golem.assessment.diagnostics",
+    "difference": "golem.comparison",
     "export_graph": "golem.output",
     "fit_file": "golem.workflow",
+    "load": "golem.output",
     "next_experiment": "golem.assessment.next_experiment",
+    "to_networkx": "golem.output",
 }
 
 

@@ -72,9 +72,7 @@ def experiment(
     ] = None,
     output: Annotated[
         Path | None,
-        options.output(
-            "--output",
-            "-o",
+        options.output_path(
             metavar="FOLDER",
             help="Folder for the results.  [default: golem-experiments/NAME, or NAME-quick]",
         ),
@@ -134,7 +132,7 @@ def experiment(
         for known in EXPERIMENTS:
             listed = load(known)
             out.print(f"{listed.name}  ({listed.reproduces})", style="bold")
-            for claim in listed.claims:
+            for claim in listed.claims if list_all else ():
                 out.print(f"  - {claim}")
         return
     folder = output or Path("golem-experiments") / (f"{name}-quick" if quick else name)

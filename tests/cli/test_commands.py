@@ -224,7 +224,7 @@ def test_graphs_that_cannot_be_compared_are_refused_with_their_edges(simulated):
     assert not page[1].exists()
 
 
-def test_undecided_edges_count_as_drawn_and_are_undirected_in_a_class(tmp_path):
+def test_links_are_neither_right_nor_reversed_and_agree_with_both_directions_in_a_class(tmp_path):
     (tmp_path / "truth.csv").write_text("source,target\nb,a\nb,c\nd,c\n")
     rows = [("a", "b", True), ("b", "c", False), ("c", "d", False)]
     (tmp_path / "edges.csv").write_text("source,target,undecided\n" + "".join(f"{a},{b},{u}\n" for a, b, u in rows))
@@ -233,7 +233,7 @@ def test_undecided_edges_count_as_drawn_and_are_undirected_in_a_class(tmp_path):
     (tmp_path / "graph.json").write_text(json.dumps(document | {"edge_table": edges}))
     for file in ("graph.json", "edges.csv"):
         arguments = ["score", tmp_path / "truth.csv", tmp_path / file]
-        assert "1 true, 2 reversed (1 of them undecided), 0 extra, 0 missing" in golem(*arguments).output
+        assert "1 true, 1 reversed, 1 link (direction open), 0 extra, 0 missing" in golem(*arguments).output
         assert "2 true, 1 reversed, 0 extra, 0 missing" in golem(*arguments, "--cpdag").output
         drawn, favoured = (json.loads(golem(*arguments, "--json", *more).output) for more in ([], ["--cpdag"]))
         assert (drawn["shd"], drawn["true"], favoured["shd"], favoured["true"]) == (2, 1, 1, 2)

@@ -6,6 +6,9 @@ Every test starts the program as a user does. `GOLEM_FAULT_RUNS` sets the number
 
 from __future__ import annotations
 
+import contextlib
+import fcntl
+import functools
 import json
 import os
 import random
@@ -13,10 +16,12 @@ import resource
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import golem
@@ -72,6 +77,7 @@ class Program:
                 cwd=folder,
                 preexec_fn=prepare,
                 env={**os.environ, **paths, **(env or {})},
+                start_new_session=True,
                 stdin=table,
                 stdout=sink if stdout else subprocess.PIPE,
                 stderr=subprocess.PIPE,
@@ -275,6 +281,80 @@ def test_signals_at_random_moments_leave_whole_results_and_one_sentence(table, r
         assert ("saved in out" in error or over) == (table / "out" / "graph.json").exists()
     if over:
         pytest.skip(f"The signal came {'as golem ended' if ending else 'after golem had ended'}.")
+
+
+_REPEATED = {
+    "bootstrap": ["fit", "data.csv", "-o", "out", "--bootstrap", "40", "-q"],
+    "compare": ["compare", "data.csv", "-o", "out", "--methods", "order,pc", "-q"],
+    "experiment": ["experiment", "identifiable", "--quick", "--sizes=5", "--methods=order,order-ev", "-o", "out", "-q"],
+}
+_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGKILL)
+
+
+@functools.cache
+def undisturbed(name):
+    """Return the results of a command that no signal ended, and the seconds it took."""
+    with tempfile.TemporaryDirectory() as folder:
+        write_table(Path(folder, "data.csv"), 8)
+        begin = time.monotonic()
+        Program(Path(folder), *_REPEATED[name]).end(expect=0)
+        return results(Path(folder, "out")), time.monotonic() - begin
+
+
+def results(folder):
+    """Return the tables in a folder of results without their times, by name."""
+    found = {}
+    for path in folder.glob("*.csv"):
+        frame = pd.read_csv(path)
+        frame = frame[[name for name in frame if "seconds" not in name]]
+        found[path.name] = frame.sort_values(list(frame)).to_csv(index=False)
+    return found
+
+
+def require_whole(folder):
+    """Raise an error for a file that was written in part."""
+    for path in folder.iterdir() if folder.exists() else ():
+        end = {".png": b"IEND\xaeB`\x82", ".html": b"</html>", ".json": b"}"}.get(path.suffix, b"")
+        content = b"\n" if path.is_dir() else path.read_bytes()
+        assert content.rstrip().endswith(end), path
+        assert path.suffix != ".csv" or content.endswith(b"\n"), path
+
+
+def strays(program):
+    """Return the processes that a program has left behind, given some seconds to end."""
+    end = time.monotonic() + 20
+    while time.monotonic() < end:
+        left = []
+        for stat in Path("/proc").glob("[0-9]*/stat"):
+            with contextlib.suppress(OSError):
+                state, _, _, session = stat.read_text().rpartition(")")[2].split()[:4]
+                left += [stat.parent.name] if int(session) == program.process.pid and state != "Z" else []
+        if not left:
+            return []
+        time.sleep(0.1)
+    return left
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="needs the list of processes")
+@pytest.mark.slow
+@pytest.mark.parametrize("run", range(3 * RUNS))
+def test_after_a_signal_nothing_is_left_and_a_rerun_gives_the_same_result(tmp_path, run):
+    chance, name = random.Random(f"{SEED} again {run}"), list(_REPEATED)[run % 3]
+    write_table(tmp_path / "data.csv", 8)
+    expected, seconds = undisturbed(name)
+    program = Program(tmp_path, *_REPEATED[name])
+    time.sleep(chance.uniform(0.1, seconds))
+    program.process.send_signal(_SIGNALS[(run // 3 + run) % 3])
+    program.wait()
+    assert strays(program) == []
+    require_whole(tmp_path / "out")
+    assert Program(tmp_path, *_REPEATED[name]).wait() == 0
+    require_whole(tmp_path / "out")
+    assert results(tmp_path / "out") == expected
+    assert list((tmp_path / "out").glob(".*")) == []
+    opened = os.open(tmp_path / "out", os.O_RDONLY)
+    fcntl.flock(opened, fcntl.LOCK_EX | fcntl.LOCK_NB)  # raises if another process holds it
+    os.close(opened)
 
 
 @pytest.mark.parametrize("allowed", [pytest.param(3000, marks=pytest.mark.slow), 40_000])

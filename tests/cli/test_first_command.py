@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import sys
+import zipfile
 
 import numpy as np
 import pandas as pd
@@ -78,11 +80,13 @@ def test_columns_with_few_values_are_left_out_if_nothing_else_works(table, tmp_p
     assert {column["reason"] for column in content["left_out"]} == {"too many missing values"}
 
 
-def test_most_rows_are_never_dropped_without_being_asked(table, tmp_path, monkeypatch):
+def test_most_rows_are_never_dropped_without_being_asked(tmp_path, monkeypatch):
     monkeypatch.setattr("golem.data.source.ROWS_UP_TO", 0)  # such files are read in a stream, and have no EM
-    said, _ = fitted(table.mask(np.random.default_rng(0).random(table.shape) < 0.3), tmp_path, expect=1)
+    table = pd.DataFrame(simulate(4, 1000, "ER1", random_state=3).data, columns=list("abcd"))
+    rng = np.random.default_rng(0)
+    said, _ = fitted(table.mask(rng.random(table.shape) < 0.3), tmp_path, expect=1)
     assert "To drop these rows, use --missing drop" in said
-    assert fitted(table.mask(np.random.default_rng(0).random(table.shape) < 0.05), tmp_path)[1]["missing"]["rows"] < 60
+    assert fitted(table.mask(rng.random(table.shape) < 0.05), tmp_path)[1]["missing"]["rows"] < 500
 
 
 def test_a_chosen_type_keeps_a_column_that_looks_like_an_identifier(table, tmp_path):
@@ -116,3 +120,68 @@ def test_a_table_without_any_use_is_refused_with_all_reasons(tmp_path):
     said, _ = fitted(frame, tmp_path, expect=1)
     assert "'b'" in said
     assert "constant" in said
+
+
+def test_logarithms_are_taken_while_the_file_is_read(table, tmp_path):
+    skewed = np.exp(table)
+    _, content = fitted(skewed.assign(T1=1.5, T2=2.5), tmp_path, "--log", "a,b,c,d", "--drop", "T*")
+    _, plain = fitted(table, tmp_path)
+    assert content["names"] == plain["names"]
+    assert [edge["weight"] for edge in content["edge_table"]] == pytest.approx(
+        [edge["weight"] for edge in plain["edge_table"]]
+    )
+    fitted(skewed, tmp_path, "--log", "*")
+    golem("fit", "--from", tmp_path / "out" / "graph.json", "-o", tmp_path / "again", "--no-diagnose")
+    assert json.loads((tmp_path / "again" / "graph.json").read_text())["moments_hash"] == content["moments_hash"]
+    said, _ = fitted(table, tmp_path, "--log", "a", expect=1)
+    assert "Column 'a' has the value" in said
+    assert "Leave the column out of --log." in said
+    said, _ = fitted(table, tmp_path, "--drop", "T*", expect=1)
+    assert "No column matches 'T*' (--drop" in said
+
+
+def test_the_remedy_for_curves_names_all_columns_with_long_tails(tmp_path):
+    rng = np.random.default_rng(0)
+    x, z = rng.normal(size=(2, 400))
+    frame = pd.DataFrame({"x": np.exp(x), "z": z, "y": np.exp(x + z + 0.3 * rng.normal(size=400))})
+    frame.to_csv(tmp_path / "data.csv", index=False)
+    golem("fit", tmp_path / "data.csv", "-o", tmp_path / "out")
+    findings = json.loads((tmp_path / "out" / "graph.json").read_text())["diagnostics"]
+    (remedy,) = [finding["remedy"] for finding in findings if finding["name"] == "linearity"]
+    assert "--log x,y" in remedy
+
+
+@pytest.mark.parametrize("ending", ["feather", "dta"])
+def test_files_of_other_programs_are_read(table, tmp_path, ending):
+    frame = table.assign(kind=np.where(table["a"] > 0, "high", "low"))
+    path = tmp_path / f"data.{ending}"
+    frame.to_feather(path) if ending == "feather" else frame.to_stata(path, write_index=False)
+    frame.to_csv(tmp_path / "data.csv", index=False)
+    contents = []
+    for file in (path, tmp_path / "data.csv"):
+        golem("fit", file, "-o", tmp_path / "out", "--no-diagnose")
+        contents.append(json.loads((tmp_path / "out" / "graph.json").read_text()))
+    assert contents[0]["edge_table"] == contents[1]["edge_table"]
+    assert contents[0]["data"]["paths"] == [str(path)]
+
+
+def test_a_file_that_needs_another_package_is_named(tmp_path, monkeypatch):
+    with zipfile.ZipFile(tmp_path / "data.xlsx", "w") as workbook:
+        workbook.writestr("xl/workbook.xml", "")
+    (tmp_path / "data.sav").write_bytes(b"$FL2")
+    for ending, name, package in (("xlsx", "Excel", "openpyxl"), ("sav", "SPSS", "pyreadstat")):
+        monkeypatch.setitem(sys.modules, package, None)
+        said = " ".join(golem("fit", tmp_path / f"data.{ending}", "-o", tmp_path / "out", expect=1).output.split())
+        assert f"This is a file of {name}" in said
+        assert f"pip install pandas {package}" in said
+    (tmp_path / "data.feather").write_bytes(b"nothing")
+    assert "The file of Feather cannot be read" in golem("fit", tmp_path / "data.feather", expect=1).output
+
+
+def test_a_table_that_looks_transposed_is_asked_about(table, tmp_path):
+    wide = pd.DataFrame(table.to_numpy().T, columns=[f"sample {k}" for k in range(120)])
+    wide = pd.concat([wide] * 6).assign(gene=[f"gene {k}" for k in range(24)])
+    wide = wide[["gene", *wide.columns[:-1]]]
+    said, _ = fitted(wide, tmp_path, expect=1)
+    assert "The table looks transposed: it has 24 rows and 120 columns" in said
+    assert "--drop gene" in said

@@ -79,7 +79,7 @@ def test_usual_marks_are_missing_values_and_one_message_offers_the_choice(marker
     written = f", written {marker!r}" if len(marker) == 1 else ""
     assert f"'a' ({np.isnan(rows[:, 0]).sum()} values{written})" in said
     assert "Drop those rows (--missing drop), use Gaussian EM (--missing em)" in said
-    said = golem("fit", path, "-o", tmp_path / "out", "--missing", "em").output
+    said = golem("fit", path, "-o", tmp_path / "out", "--missing", "em", "-v").output
     assert (f"'a': {marker!r} in " in said) == (len(marker) == 1)
     np.testing.assert_array_equal(read_table(path).values, rows)
     # Among other text, the column is refused.
@@ -272,3 +272,47 @@ def test_columns_that_are_left_out_are_told_in_a_sentence(command, rows, tmp_pat
         said = golem(name, tmp_path / file, *options, "-o", tmp_path / "out").output
         assert f"Warning: {tmp_path / file}: {sentence}" in said
         assert golem(name, tmp_path / file, *options, "-o", tmp_path / "out", "-q").output == ""
+
+
+def test_a_number_of_rows_beyond_floats_is_refused(tmp_path):
+    (tmp_path / "cov.csv").write_text("a,b\n1,0.5\n0.5,1\n")
+    typed = ("fit", tmp_path / "cov.csv", "--covariance", "--rows", "1" + "0" * 30, "-o", tmp_path / "out")
+    assert "at least 2, at most 2^53; got n=1" in golem(*typed, expect=1).stderr
+
+
+@pytest.mark.parametrize("command", ["fit", "compare", "simulate", "export", "report", "demo"])
+def test_an_empty_name_for_the_results_is_refused(command, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "data.csv").write_text("a,b\n1,2\n")
+    files = [] if command in ("simulate", "demo") else ["data.csv"]
+    assert "The name is empty" in golem(command, *files, "-o", "", expect=2).stderr
+    assert [path.name for path in tmp_path.iterdir()] == ["data.csv"]
+
+
+@pytest.mark.parametrize("inside", ["", "x"])
+def test_a_link_to_itself_is_no_folder_for_results(inside, tmp_path):
+    (tmp_path / "data.csv").write_text("a,b\n1,2\n")
+    (tmp_path / "loop").symlink_to(tmp_path / "loop")
+    for command in ("fit", "compare"):
+        result = golem(command, tmp_path / "data.csv", "-o", tmp_path / "loop" / inside, expect=1)
+        assert "is a link that leads nowhere. Choose another folder" in result.stderr
+
+
+def test_thousands_of_labels_without_rows_are_counted(tmp_path):
+    rows = "".join(f"{k % 7},{k % 5},{'ab'[k % 2]}\n" for k in range(40))
+    (tmp_path / "data.csv").write_text(f"x,y,arm\n{rows}")
+    (tmp_path / "t.json").write_text(json.dumps({"a": [], "b": ["x"]} | {f"l{k}": [] for k in range(50_000)}))
+    typed = ("fit", tmp_path / "data.csv", "--environment=arm", "--targets", tmp_path / "t.json", "-o", tmp_path / "o")
+    assert "'l7' and 49992 more, but no row of column 'arm' has one of these labels" in golem(*typed, expect=1).stderr
+
+
+def test_names_that_are_formulas_are_told_and_escaped_for_spreadsheets(tmp_path, rng):
+    rows = rng.normal(size=(60, 2)) @ [[1, 2], [0, 1]]
+    np.savetxt(tmp_path / "data.csv", rows, delimiter=",", header='"=1+1","@b"', comments="")
+    result = golem("fit", tmp_path / "data.csv", "-o", tmp_path / "out")
+    assert "take the names '=1+1', '@b' in edges.csv and weights.csv for formulas" in " ".join(result.stderr.split())
+    for to, cells in {"csv": 2, "matrix": 4}.items():
+        text = golem("export", tmp_path / "out" / "graph.json", "--to", to, "--spreadsheet").stdout
+        assert text.count("'=1+1") + text.count("'@b") == text.count("=1+1") + text.count("@b") == cells
+    refused = golem("export", tmp_path / "out" / "graph.json", "--to", "gml", "--spreadsheet", expect=1)
+    assert "--spreadsheet needs the format csv or matrix; got 'gml'" in refused.stderr

@@ -60,6 +60,14 @@ def test_dense_graphs_with_little_noise_are_not_refused():
     assert (model.adjacency_ != drawn.sem.adjacency).sum() <= 2
 
 
+def test_rounding_errors_of_many_columns_do_not_add_up():
+    # Added up, they could explain more than a tenth of the variance that remains of a column.
+    moments = Moments.from_rows(simulate(100, 500, "ER12", "gaussian-nv", random_state=23).data)
+    with pytest.warns(DataWarning, match="nearly a linear combination"):
+        require_learnable(moments, uses_scale=False)
+    assert not unusable_columns(moments)
+
+
 def test_a_table_of_constants_has_only_constant_columns():
     found = unusable_columns(Moments.from_rows(np.ones((5, 2)), ["a", "b"]))
     assert [(column.name, column.determined_by) for column in found] == [("a", ()), ("b", ())]
@@ -95,3 +103,13 @@ def test_columns_of_treatments_are_told_about_experiments(tmp_path, monkeypatch)
     with pytest.raises(ValueError, match="linear combination") as error:
         Golem().fit(np.column_stack([X, X.sum(axis=1)]))
     assert "experiments" not in str(error.value)
+
+
+@pytest.mark.parametrize("missing", ["error", "em"])
+def test_large_integers_that_vary_in_their_last_digits_are_not_called_constant(missing):
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame({"stamp": 10**18 + np.arange(60), "y": rng.normal(size=60), "z": rng.normal(size=60)})
+    if missing == "em":
+        table.loc[0, "y"] = np.nan
+    with pytest.raises(ValueError, match="'stamp' is constant in the first 14 digits of its numbers"):
+        Golem(missing=missing).fit(table)

@@ -1,7 +1,11 @@
 """The report about integer columns that may be codes of categories."""
 
+import contextlib
 import datetime
+import re
 import warnings
+from functools import partial
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -189,16 +193,15 @@ def test_text_in_an_array_is_named():
         Golem().fit(np.array([["f", 1], ["m", 2], ["f", 3]], dtype=object))
 
 
-@pytest.mark.parametrize("level", ["NaN", "nan", "inf", "Infinity"])
+@pytest.mark.parametrize("level", ["inf", "Infinity"])
 def test_a_text_that_python_reads_as_a_number_is_a_level_among_other_texts(level, tmp_path):
     assert Variable.of_counts("c", {"9": 1, level: 2, "1": 3, "4": 1}).levels == ("1", "4", "9", level)
     cells = [level, "yes", "yes", "no"] * 10
     levels = ("yes", level, "no")
     for table in (pl.DataFrame({"c": cells}), *(pd.DataFrame({"c": cells}, dtype=kind) for kind in ("str", object))):
         assert read_coded(table).coding.variables[0].levels == levels
-    if level.lower() != "nan":  # in CSV, a missing value
-        (tmp_path / "data.csv").write_text("\n".join(["c", *cells]))
-        assert moments_from_file(tmp_path / "data.csv").coding.variables[0].levels == levels
+    (tmp_path / "data.csv").write_text("\n".join(["c", *cells]))
+    assert moments_from_file(tmp_path / "data.csv").coding.variables[0].levels == levels
     # Numbers are numbers with any of these words.
     assert not is_text({"1.5": 3, level: 2, "2": 1})
     assert not is_text({"1.5": 3, level: 2, "none": 9})
@@ -211,3 +214,36 @@ def test_intervals_keep_their_names():
     )
     model = Golem().fit(table)
     assert set(model.variables_[1].levels) == {"(-1.0, 0.25]", "(0.25, 0.75]", "(0.75, 1.0]"}
+
+
+@pytest.mark.parametrize(
+    ("cells", "levels", "rows", "said"),
+    [
+        (["a", "a ", "b"], ("a", "b"), 60, "differ only in the blanks around them: 'a', 'a '"),
+        (["\u00e9", "e\u0301", "b"], ("b", "e\u0301", "\u00e9"), 60, "the encoding of accents: "),
+        (["a", "", "b"], ("a", "b"), 40, None),
+        (["a", " ", "b"], ("a", "b"), 40, None),
+        (["a", "none", "b"], ("a", "b"), 40, None),
+        (["+", "-", "?"], ("+", "-"), 40, None),
+        (["\x1ea", "a", "b"], ("\x1ea", "a", "b"), 60, "differ only in case, blanks or"),
+    ],
+)
+@pytest.mark.filterwarnings("ignore:Missing in 20 rows")
+def test_text_is_the_same_category_from_every_reader(cells, levels, rows, said, tmp_path):
+    table = pd.DataFrame({"x": np.arange(60.0) ** 2 % 7, "c": cells * 20})
+    table.to_csv(tmp_path / "a.csv", index=False)
+    table.to_parquet(tmp_path / "a.parquet", index=False)
+    found = []
+    for source in (tmp_path / "a.csv", tmp_path / "a.parquet", table, pl.from_pandas(table)):
+        with contextlib.nullcontext() if said is None else pytest.warns(DataWarning, match=re.escape(said)):
+            read = partial(moments_from_file, source) if isinstance(source, Path) else read_coded(source).moments
+            found.append(read(missing="drop"))
+        assert found[-1].n == rows
+        assert found[-1].coding.variables[1].levels == levels
+    assert len({moments.coding for moments in found}) == 1
+
+
+def test_words_that_count_as_missing_in_memory_are_named():
+    table = pd.DataFrame({"x": np.arange(40.0), "c": ["none", "a", "b", "b"] * 10})
+    with pytest.warns(DataWarning, match="Missing in 10 rows of 'c', as in files: 'none'. If this is a level"):
+        read_coded(table)

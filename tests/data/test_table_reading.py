@@ -158,3 +158,10 @@ def test_rows_of_moments_are_read_when_they_are_needed(rng):
     environments = read_table({"u": moments}, targets={"u": []}, rows={"v": X})
     with pytest.raises(ValueError, match="a dictionary with an array per label, 'u'"):
         environments.parts[0].read_rows()
+
+
+@pytest.mark.parametrize("kind", [pa.Table, pa.RecordBatch])
+def test_repeated_names_of_pyarrow_are_refused(kind):
+    columns = [pa.array(np.arange(9.0) ** k) for k in (1, 2)]
+    with pytest.raises(ValueError, match=r"^Column names must be unique; repeated: 'a'\. Rename them\.$"):
+        read_table(kind.from_arrays(columns, names=["a", "a"]))

@@ -10,9 +10,11 @@ import pandas as pd
 import pytest
 
 from golem import DataWarning, Golem, Knowledge, Moments
+from golem.diagnostics import diagnose
 from golem.directions.by_structure import LEAST_MARGIN, LEAST_STABILITY
 from golem.graphs.dag import is_dag
 from golem.graphs.edges import Edges
+from golem.output import list_edges
 from golem.score.gaussian_columns import GaussianColumns
 from golem.search.reversals import Reversals
 from golem.simulate import simulate
@@ -160,3 +162,27 @@ def test_scores_of_categories_must_agree():
     arrows = {edge[:2] for edge in model.edges_ if edge.direction_from == "structure"}
     assert {"a", "b", "c"} <= {end for edge in model.edges_ for end in edge[:2]}
     assert arrows == set()  # the degenerate Gaussian score does not see an interaction without main effects
+
+
+def test_factors_are_not_directions():
+    """Two hidden causes of 24 columns: the graph has many edges, none of them real, and no direction is claimed."""
+    rng = np.random.default_rng(6)
+    X = rng.normal(size=(800, 1)) @ rng.normal(size=(1, 24)) + rng.normal(size=(800, 24))
+    model = Golem("nv").fit(X)
+    assert len(model.graph_) > 10
+    assert not model.graph_.directed_by("structure").any()
+    finding = diagnose(model)["factors"]
+    assert finding.level == "warning"
+    assert finding.finding.startswith("1 hidden common cause would explain")
+
+
+def test_the_robustness_value_is_that_of_cinelli_and_hazlett(collider):
+    model = Golem("nv").fit(collider)
+    for edge in list_edges(model):
+        child = collider[edge.target]
+        others = [other.source for other in list_edges(model) if other.target == edge.target != other.source]
+        X = collider[[name for name in others if name != edge.source]].assign(one=1.0).to_numpy()
+        left = [v - X @ np.linalg.lstsq(X, v)[0] for v in (collider[edge.source].to_numpy(), child.to_numpy())]
+        r2 = np.corrcoef(left)[0, 1] ** 2
+        f2 = r2 / (1 - r2)
+        assert edge.robustness_value == pytest.approx((np.sqrt(f2**2 + 4 * f2) - f2) / 2)

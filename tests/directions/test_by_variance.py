@@ -98,4 +98,4 @@ def test_the_record_of_an_edge_has_the_loss_of_its_reversal():
     judged = [edge for edge in model.edges_ if edge.direction_from == "variances"]
     assert len(judged) > 100
     for edge in judged[::40]:
-        assert edge.strength == pytest.approx(edge_loss(model, edge.source, edge.target).reverse, abs=1e-4)
+        assert edge.direction_strength == pytest.approx(edge_loss(model, edge.source, edge.target).reverse, abs=1e-4)

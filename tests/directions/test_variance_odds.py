@@ -156,7 +156,9 @@ def test_most_claims_by_variance_are_right_if_noise_and_weights_are_similar(weig
         model = Golem(shape="off").fit(noise @ np.linalg.inv(np.eye(10) - B))
         right += int((model.by_variance_ & (B != 0)).sum())
         wrong += int((model.by_variance_ & (B != 0).T).sum())
-        assert all(edge.strength >= 2 * LEAST_LOG_ODDS for edge in model.edges_ if edge.direction_from == "variances")
+        assert all(
+            edge.direction_strength >= 2 * LEAST_LOG_ODDS for edge in model.edges_ if edge.direction_from == "variances"
+        )
     assert right >= fewest
     assert wrong <= 0.05 * right
 

@@ -41,7 +41,7 @@ def test_an_experiment_decides_what_the_interventional_class_does(intervention):
     assert not model.undecided_.any()
     assert (model.pdag_ == CHAIN.adjacency).all()
     assert (model.cpdag_ == (CHAIN.adjacency | CHAIN.adjacency.T)).all()
-    assert all(edge.strength > 6 for edge in model.edges_)
+    assert all(edge.direction_strength > 6 for edge in model.edges_)
 
 
 def test_an_experiment_on_an_end_leaves_the_others_open():
@@ -115,7 +115,9 @@ def test_the_order_of_rows_and_columns_does_not_matter():
     for rows, columns in ((np.arange(600), range(4)), (rng.permutation(600), (2, 0, 3, 1))):
         table = pa.table({CHAIN.names[j]: X[rows, j] for j in columns})
         model = Golem().fit(table, environments=labels[rows], targets=targets)
-        found.append({(edge.source, edge.target): (edge.direction_from, edge.strength) for edge in model.edges_})
+        found.append(
+            {(edge.source, edge.target): (edge.direction_from, edge.direction_strength) for edge in model.edges_}
+        )
     assert found[0].keys() == found[1].keys()
     for edge, (source, strength) in found[0].items():
         assert found[1][edge][0] == source

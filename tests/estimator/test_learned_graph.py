@@ -60,4 +60,4 @@ def test_variances_decide_between_two_columns_only_if_they_are_assumed_to_be_equ
     y = 0.5 * x + 0.5 * rng.normal(size=500)  # reversed, the residual variances happen to be equal
     chosen, assumed = Golem(shape="off").fit(np.c_[x, y]), Golem("ev").fit(np.c_[x, y])
     assert chosen.edges_[0].direction_from == "none"
-    assert assumed.edges_[0].strength > 100  # here equal variances are assumed
+    assert assumed.edges_[0].direction_strength > 100  # here equal variances are assumed

@@ -42,9 +42,9 @@ def test_shape_finds_what_the_class_leaves_open(table, model):
     assert not model.undecided_.any()
     np.testing.assert_allclose(model.weights_, model.raw_weights_)
     frame = pd.DataFrame(model.edges_)
-    assert list(frame.columns)[:6] == ["source", "target", "weight", "directed", "direction_from", "strength"]
-    assert (frame.strength > 10).all()
-    assert (frame.error_rate <= 0.01).all()
+    assert list(frame.columns)[:6] == ["source", "target", "weight", "directed", "direction_from", "direction_strength"]
+    assert (frame.direction_strength > 10).all()
+    assert (frame.direction_error_rate <= 0.01).all()
     off = Golem("nv", shape="off").fit(table)
     np.testing.assert_array_equal(off.undecided_, off.adjacency_)
     np.testing.assert_array_equal(cpdag(off.adjacency_), model.cpdag_)
@@ -65,7 +65,7 @@ def test_the_order_of_rows_and_columns_does_not_matter(table, model):
     columns = rng.permutation(6)
     other = Golem("nv").fit(table.iloc[rng.permutation(len(table)), columns] * rng.uniform(0.01, 100, 6))
     np.testing.assert_array_equal(other.by_shape_, model.by_shape_[np.ix_(columns, columns)])
-    first, second = ({(r.source, r.target): r.strength for r in fit.edges_} for fit in (model, other))
+    first, second = ({(r.source, r.target): r.direction_strength for r in fit.edges_} for fit in (model, other))
     assert first == pytest.approx(second)
 
 

@@ -47,13 +47,17 @@ FILES = [
     "{categories}",
     "{experiments}",
     "{targets}",
+    "{covariance}",
     "{binary}",
     "",
     "\x1b[2J",
 ]
 UNREADABLE = ("{folder}/missing.csv", "{empty}", "{binary}", "")
+# Names for results that cannot be used: none, and a link to itself.
+NO_OUTPUT = ["", "{folder}/out/loop", "{folder}/out/loop/file.csv"]
 # Large numbers are not tried where a valid answer would take hours.
 SMALL = ["0", "1", "2", "-1", "x", "", "1.5", "nan"]
+ROWS = [*SMALL, "123456789012345678901234567890"]
 SCORES = ["auto", "gaussian", "mixed", "bdeu", "discrete-bic", "x"]
 OPTIONS: dict[str, dict[str, list[str] | None]] = {
     "fit": {
@@ -68,7 +72,7 @@ OPTIONS: dict[str, dict[str, list[str] | None]] = {
             "--no-diagnose": None,
         },
         **{"--bootstrap": SMALL, "--columns": WORDS, "--drop": WORDS, "--header": None, "--no-header": None},
-        **{"--drop-dependent": None, "--covariance": None, "--rows": SMALL, "--scatter": None},
+        **{"--drop-dependent": None, "--covariance": None, "--rows": ROWS, "--scatter": None},
         **{"--categorical": WORDS, "--numeric": WORDS, "--score": SCORES, "--shape": ["auto", "off", "x"]},
         **{"--environment": ["a", "d", "zz", ""], "--environments": None, "--targets": ["{targets}", *FILES]},
         **{"--intervention": ["soft", "hard", "x"], "--intercepts": ["separate", "shared", "x"]},
@@ -94,7 +98,7 @@ OPTIONS: dict[str, dict[str, list[str] | None]] = {
             "--json": None,
         },
         **{"--missing": ["error", "drop", "em", "x"], "--na": [*NUMBERS, "NA", "a=1"], "--columns": WORDS},
-        **{"--drop": WORDS, "--header": None, "--no-header": None, "--covariance": None, "--rows": SMALL},
+        **{"--drop": WORDS, "--header": None, "--no-header": None, "--covariance": None, "--rows": ROWS},
         **{"--cpdag": None, "--nodes": SMALL},
     },
     "compare": {
@@ -102,7 +106,7 @@ OPTIONS: dict[str, dict[str, list[str] | None]] = {
         **{"--time-limit": ["1", "-1", "nan", "x"], "--forbid": EDGES, "--require": EDGES, "--knowledge": FILES},
         **{"--truth": FILES, "--missing": ["error", "drop", "em", "x"], "--na": [*NUMBERS, "NA", "a=1"]},
         **{"--columns": WORDS, "--drop": WORDS, "--drop-dependent": None, "--header": None, "--no-header": None},
-        **{"--covariance": None, "--rows": SMALL, "--categorical": WORDS, "--quiet": None, "--json": None},
+        **{"--covariance": None, "--rows": ROWS, "--categorical": WORDS, "--quiet": None, "--json": None},
         **{"--numeric": WORDS, "--environment": ["a", "d", "zz", ""], "--targets": ["{targets}", *FILES]},
         **{"--environment d --targets {targets}": None},
     },
@@ -115,6 +119,7 @@ OPTIONS: dict[str, dict[str, list[str] | None]] = {
     "export": {
         "--to": [*FORMATS, "x"],
         "--cpdag": None,
+        "--spreadsheet": None,
     },
     "report": {"--truth": FILES, "--compare": FILES, "--title": WORDS, "--quiet": None},
 }
@@ -145,7 +150,8 @@ def cases(draw: st.DrawFn, reader: str) -> dict[str, Any]:
     for option in draw(st.lists(st.sampled_from(list(OPTIONS[name])), max_size=4)):
         values = OPTIONS[name][option]
         typed += option.split() if values is None else [option, *_parts(option, draw(st.sampled_from(values)))]
-    return {"reader": reader, "arguments": [first, *files, *typed]}
+    output = {"output": draw(st.sampled_from(NO_OUTPUT))} if draw(st.integers(0, 9)) == 0 else {}
+    return {"reader": reader, "arguments": [first, *files, *typed], **output}
 
 
 def _parts(option: str, value: str) -> list[str]:
@@ -161,7 +167,10 @@ def check(case: dict[str, Any]) -> None:
         typed = [part.format(**places) if "{" in part else part for part in case["arguments"]]
         out = Path(folder, "out")
         out.mkdir()
-        if name != "score":
+        (out / "loop").symlink_to(out / "loop")
+        if name != "score" and "output" in case:
+            typed += ["-o", case["output"].format(**places)]
+        elif name != "score":
             typed += ["-o", str(out / {"report": "report.html", "export": "graph.json"}.get(name, ""))]
         here = Path(folder, "here")
         here.mkdir()
@@ -179,6 +188,10 @@ def check(case: dict[str, Any]) -> None:
         raise ViolationError("a command that failed left files behind", name, ", ".join(sorted(written)))
     if result.exit_code:
         raise RefusedError(result.stderr)
+    # A file replaces the link.
+    is_file = name in ("report", "export") and case.get("output", "").endswith("loop")
+    if "output" in case and name != "score" and not is_file:
+        raise ViolationError("results were written to a place that does not exist", name)
     files = case["arguments"][1 : 1 + ARGUMENTS.get(name, 0)]  # an experiment has none
     if any(file in UNREADABLE for file in files):
         raise ViolationError("a file that cannot be read was accepted", name)
@@ -193,6 +206,7 @@ def _files(folder: Path) -> dict[str, str]:
     graph = "source,target,weight\na,b,1.5\nb,c,-0.5\n"
     contents = {"table": TABLE, "other": "a,b\n1,x\n2,\n", "empty": "", "graph": graph, "binary": "\0\x01"}
     contents["document"] = original()
+    contents["covariance"] = "a,b,c\n1,0.5,0.2\n0.5,1,0.1\n0.2,0.1,1\n"
     contents["targets"] = '{"control": [], "drug": ["a"]}'
     lines = TABLE.splitlines()
     for name, texts in {"categories": ("x", "y", "z"), "experiments": ("control", "drug")}.items():

@@ -9,7 +9,17 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from fuzz import category_tables, command_lines, containers, documents, environment_tables, graph_files, table_files
+from fuzz import (
+    category_tables,
+    checkpoints,
+    command_lines,
+    containers,
+    documents,
+    environment_tables,
+    graph_files,
+    spreadsheets,
+    table_files,
+)
 from fuzz.rules import RefusedError, ViolationError
 
 FOLDER = Path(__file__).parent / "corpus"
@@ -21,6 +31,8 @@ KINDS: dict[str, ModuleType] = {
     "containers": containers,
     "categories": category_tables,
     "environments": environment_tables,
+    "checkpoints": checkpoints,
+    "spreadsheets": spreadsheets,
 }
 
 

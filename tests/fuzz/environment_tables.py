@@ -17,7 +17,7 @@ from fuzz.packages import ABSENT
 from fuzz.rules import RefusedError, ViolationError, answer, command
 from golem import Golem
 from golem.data.table import Table
-from golem.data.targets import read_targets
+from golem.data.targets import read_targets, resolve_targets
 from golem.readers import environments_from_file
 from methods_here import methods_here
 
@@ -26,7 +26,7 @@ LABELS = ["control", "k o", "0", "1", "é", "a", "<b>", "\x1b[2J", "None", "x.y"
 IN_MEMORY = ["labels", "mapping", "pandas", "pyarrow", *(["polars"] if "polars" not in ABSENT else [])]
 IN_FILES = ["column", "files"]
 COMMANDS = ["golem fit", "golem fit --environments", "golem compare"]
-READERS = [*IN_MEMORY, *IN_FILES, *COMMANDS]
+READERS = [*IN_MEMORY, *IN_FILES, *COMMANDS, "targets"]
 ODD_LABELS: list[Any] = [None, "", "NA", "control ", "Control", 1.5, True, [], "\ue000", "zz"]
 
 
@@ -46,8 +46,10 @@ def cases(draw: st.DrawFn, reader: str) -> dict[str, Any]:
     content = json.dumps(targets).encode()
     if draw(st.integers(0, 2)) < 2:
         case["reader"] += ", damaged"
-        damage = draw(st.sampled_from(["targets", "targets", "bytes", "label", "label and target"]))
-        if damage == "targets":
+        damage = draw(st.sampled_from(["targets", "targets", "bytes", "label", "label and target", "many"]))
+        if damage == "many":
+            case["many"] = draw(st.sampled_from([1000, 50_000]))
+        elif damage == "targets":
             content = json.dumps(draw(mutated_json(targets))).encode()
         elif damage == "bytes":
             content = draw(mutated(content))
@@ -65,9 +67,22 @@ def check(case: dict[str, Any]) -> None:
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder, "targets.json")
         file.write_bytes(as_bytes(case["targets"]))
+        if "many" in case:
+            more = {f"label {k}": [] for k in range(case["many"])}
+            file.write_text(json.dumps(json.loads(file.read_bytes()) | more))
+        if reader == "targets":
+            _require_targets(case, answer(lambda: read_targets(file)))
+            return
         found = _run(case, reader, folder, file) if reader in COMMANDS else _read(case, reader, folder, file)
     if "damaged" not in case["reader"]:
         _require_rows(case, found)
+
+
+def _require_targets(case: dict[str, Any], found: dict[str, list[str]]) -> None:
+    """Raise a ViolationError unless the targets are those written, and fit the columns or are refused."""
+    if "damaged" not in case["reader"] and found != json.loads(as_bytes(case["targets"])):
+        raise ViolationError("targets differ from those written", "targets")
+    answer(lambda: resolve_targets(found, list(dict.fromkeys(map(str, case["labels"]))), case["names"]))
 
 
 def _long(label: Any) -> Any:

@@ -18,7 +18,7 @@ from fuzz.mutations import as_bytes, as_text, mutated
 from fuzz.rules import RefusedError, ViolationError, answer
 from golem.readers import moments_from_file, read_covariance, read_table
 
-READERS = ["csv", "gzip", "parquet", "npy", "covariance"]
+READERS = ["csv", "faulty", "gzip", "parquet", "npy", "covariance"]
 NAMES = ["a", "B b", "über", "x.1", "y_2", "T (°C)", "1st", "semi;colon", "com,ma", 'quo"te', "ta\tb"]
 # What programs disagree about: pandas takes some for numbers and others for text.
 ODD_CELLS = ["0x10", "1_000", "1e5", "+3", ".5", "5.", "1e400", "inf", "-Infinity", "1d3", "1 000", "--1", "\u0663"]
@@ -78,8 +78,8 @@ def text_tables(draw: st.DrawFn, packed: bool) -> dict[str, Any]:
         content = gzip.compress(content, mtime=0)
         options["compression"] = "gzip"
     case: dict[str, Any] = {"reader": "gzip" if packed else "csv", "bytes": as_text(content), "pandas": options}
-    # A first line of whole numbers, or one that begins with an empty cell, can be a header as well.
-    if not has_header and (cells[0][0] == "" or all(x == int(x) for x in rows[0] if x == x)):
+    # A first line of whole numbers can be a header as well.
+    if not has_header and all(x == int(x) for x in rows[0] if x == x):
         case["header"] = False
     return case
 
@@ -150,12 +150,39 @@ def damaged(draw: st.DrawFn, tables: st.SearchStrategy[dict[str, Any]]) -> dict[
     return {"reader": case["reader"] + ", damaged", "bytes": as_text(content)}
 
 
+@st.composite
+def faulty(draw: st.DrawFn) -> dict[str, Any]:
+    """Draw a text table with one fault, which must be refused or read as pandas reads it."""
+    names, rows = draw(tables())
+    separator = draw(st.sampled_from(",;\t|"))
+    cells = [[repr(x) if x == x else "" for x in row] for row in rows]
+    fault, line = draw(st.sampled_from(["surplus", "lacking", "control", "first"])), draw(st.integers(1, len(rows) - 1))
+    if fault == "surplus":  # in the first line, pandas would take it for an index
+        cells[line].append("")
+    elif fault == "lacking":
+        cells[line].pop()
+    elif fault == "control":
+        cells[line][0] = draw(st.sampled_from("\x1c\x1d\x1e\x1f")) + "0.5"
+    else:
+        cells[0] = ["", *(repr(x + 0.5) for x in np.nan_to_num(rows[0][1:]).tolist())]
+    lines = [_joined(names, separator)] if fault != "first" else []
+    text = "\n".join([*lines, *(_joined(row, separator) for row in cells)])
+    options = {"sep": separator, "header": 0 if lines else None}
+    return {"reader": "faulty, damaged", "bytes": as_text(text.encode()), "pandas": options}
+
+
+def _joined(cells: list[str], separator: str) -> str:
+    return separator.join(_quoted(cell, separator, False) for cell in cells)
+
+
 _WELL_FORMED = {"csv": text_tables(False), "gzip": text_tables(True), "parquet": parquet_tables(), "npy": arrays()}
 _WELL_FORMED |= {"covariance": covariances()}
 
 
 def cases(reader: str) -> st.SearchStrategy[dict[str, Any]]:
     """Draw files for a reader; two of three are damaged."""
+    if reader == "faulty":
+        return faulty()
     tables = _WELL_FORMED[reader]
     return st.one_of(damaged(tables), damaged(tables), tables)
 
@@ -194,7 +221,10 @@ def _by_pandas(path: Path, options: dict[str, Any]) -> pd.DataFrame:
         array = np.load(path)
         return pd.DataFrame(array, columns=[f"x{j}" for j in range(array.shape[1])])
     # Only Python rounds the same in every version: versions of pandas differ in the last digits of a number.
-    frame = pd.read_csv(path, skipinitialspace=True, dtype=str, **options)
+    try:
+        frame = pd.read_csv(path, skipinitialspace=True, dtype=str, **options)
+    except pd.errors.ParserError as error:
+        raise ViolationError("a table that pandas refuses was read", "", str(error)) from None
     thousands, decimal = options.get("thousands", "\0"), options.get("decimal", ".")
     frame = frame.map(lambda cell: _number(cell.replace(thousands, "").replace(decimal, ".")), na_action="ignore")
     if options.get("header", 0) is None:
@@ -204,7 +234,7 @@ def _by_pandas(path: Path, options: dict[str, Any]) -> pd.DataFrame:
 
 def _number(cell: str) -> float | object:
     try:
-        return float(cell)
+        return float(cell.encode())  # of a text, Python ignores control characters
     except ValueError:
         return object()  # which no array of numbers accepts
 

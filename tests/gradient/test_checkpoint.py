@@ -183,7 +183,7 @@ def test_files_are_written_at_intervals_and_hold_plain_arrays(data, tmp_path, mo
     assert [path.name for path in tmp_path.iterdir() if path.name.startswith(".")] == []
     with np.load(tmp_path / "often", allow_pickle=False) as archive:
         assert archive["golem-ev/weights"].shape == (6, 6)
-        assert json.loads(str(archive["about"]))["golem_checkpoint"] == 1
+        assert json.loads(str(archive["about"]))["golem_checkpoint"] == 2
 
 
 @pytest.mark.parametrize(
@@ -230,3 +230,69 @@ def test_solvers_that_cannot_continue_refuse_a_checkpoint(solver, data, tmp_path
     batches = Golem("ev", Adam(batch_size=10), random_state=np.random.default_rng(0))
     with pytest.raises(ValueError, match="needs a whole number as random_state"):
         batches.fit(data, checkpoint=tmp_path / "run")
+
+
+def forged(path, change):
+    """Change the arrays of a checkpoint, and write it with their hash."""
+    with np.load(path, allow_pickle=False) as archive:
+        arrays = {name: archive[name] for name in archive.files if name != "sha256"}
+    change(arrays)
+    with path.open("wb") as file:
+        np.savez(file, **arrays, sha256=np.array(checkpoint._hash_of_all(arrays)))
+
+
+@pytest.mark.parametrize("state", [False, True], ids=["solution", "state"])
+def test_a_changed_array_is_noticed(state, data, tmp_path, kill):
+    path, model = tmp_path / "run", Golem("ev", "adam", max_iter=STEPS)
+    if state:
+        kill(100)
+    quietly(model.fit, data, checkpoint=path)
+    with np.load(path, allow_pickle=False) as archive:
+        arrays = {name: archive[name] for name in archive.files}
+    for name in arrays:
+        changed = np.zeros_like(arrays[name])
+        if name == "about" or np.array_equal(changed, arrays[name]):
+            continue
+        with path.open("wb") as file:
+            np.savez(file, **arrays | {name: changed})
+        with pytest.raises(ValueError, match=r"was changed or is damaged\. Delete it"):
+            model.fit(data, checkpoint=path)
+
+
+@pytest.mark.parametrize("state", [False, True], ids=["solution", "state"])
+def test_missing_and_misshaped_arrays_are_refused(state, data, tmp_path, kill):
+    path, model = tmp_path / "run", Golem("ev", "adam", max_iter=STEPS)
+    if state:
+        kill(100)
+    quietly(model.fit, data, checkpoint=path)
+    good = path.read_bytes()
+    with np.load(path, allow_pickle=False) as archive:
+        names = [name for name in archive.files if name not in ("about", "sha256")]
+    assert len(names) > 5
+    for name in names:
+        for change in (
+            lambda arrays, name=name: arrays.pop(name),
+            lambda arrays, name=name: arrays.update({name: np.zeros((2, 3, 4))}),
+            lambda arrays, name=name: arrays.update({name: np.array("?")}),
+        ):
+            path.write_bytes(good)
+            forged(path, change)
+            if name.startswith("golem-ev/trace.terms.") or name.endswith("stationarity"):
+                continue  # only shown, not computed with
+            with pytest.raises(ValueError, match="is not a checkpoint of golem"):
+                model.fit(data, checkpoint=path)
+
+
+@pytest.mark.parametrize("content", ["[" * 100_000, "null", "[]", '{"golem_checkpoint": [1]}'])
+def test_strange_descriptions_are_refused(content, data, tmp_path):
+    path = tmp_path / "run"
+    with path.open("wb") as file:
+        np.savez(file, about=np.array(content))
+    with pytest.raises(ValueError, match="is not a checkpoint of golem"):
+        Golem("ev", "adam", max_iter=10).fit(data, checkpoint=path)
+    # A method of compression that does not exist.
+    content = path.read_bytes()
+    at = content.index(b"PK\x01\x02") + 10
+    path.write_bytes(content[:at] + b"\x63" + content[at + 1 :])
+    with pytest.raises(ValueError, match="is not a checkpoint of golem"):
+        Golem("ev", "adam", max_iter=10).fit(data, checkpoint=path)

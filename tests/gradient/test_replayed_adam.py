@@ -72,7 +72,7 @@ def test_replayed_steps_continue_from_a_checkpoint(monkeypatch, replayed, tmp_pa
 
     monkeypatch.setattr(Recorder, "observe", interrupted)
     for stop in (120, 330, 10_000):
-        file = checkpoint.Checkpoint(tmp_path / "run", {})
+        file = checkpoint.Checkpoint(tmp_path / "run", {}, tuple(objective.S.shape))
         solution = Adam(max_iter=450).solve(objective, checkpoint=file)
         assert (solution.status is Status.INTERRUPTED) is (stop < 450)
     np.testing.assert_allclose(solution.weights, whole.weights, atol=1e-7)

@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 from golem.graphs.edges import Edges
 from golem.graphs.formats import FORMATS, format_of, read_graph, read_graph_document
 from golem.graphs.formats.csv_tables import write_truth
+from golem.graphs.formats.dot import read_dot
 from golem.graphs.named_graph import NamedGraph
 
 # Whatever UTF-8 can hold: quotes, line breaks, control characters, right-to-left marks.
@@ -693,3 +694,9 @@ def test_graphs_of_spreadsheets_with_decimal_commas(separator, tmp_path):
 def test_commas_in_the_names_of_a_spreadsheet_stay(tmp_path):
     (tmp_path / "graph.csv").write_text("source;target;weight\n0,5;1,5;2\n")
     assert read_graph(tmp_path / "graph.csv").names == ("0,5", "1,5")
+
+
+def test_a_short_dot_file_with_millions_of_edges_is_refused():
+    group = "{" + " ".join(f"a{k}" for k in range(1500)) + "}"
+    with pytest.raises(ValueError, match="make more than 1000000 edges"):
+        read_dot(f"digraph {{ {group} -> {group} }}")

@@ -161,3 +161,8 @@ def test_tables_are_compared_by_their_labels():
     assert metrics.evaluate(graph, turned).f1 == 1
     with pytest.raises(ValueError, match=r"the estimate has .'x', 'b', 'c'."):
         metrics.shd(graph, graph.rename(index={"a": "x"}, columns={"a": "x"}))
+
+
+def test_one_node_has_no_pairs():
+    assert metrics.sid([[0]], [[0]]) == 0
+    assert metrics.evaluate([[0]], [[0]], normalize=True).sid == 0

@@ -73,12 +73,11 @@ def test_weights_that_are_not_least_squares_have_no_standard_error(model):
 
 def test_the_evidence_of_an_edge_is_that_of_its_record():
     model = Golem("nv").fit(simulate(6, 1500, "ER1", "exponential", random_state=2).data)
-    assert any(one.error_rate for one in model.edges_)
+    assert any(one.direction_error_rate for one in model.edges_)
     records = {(one.source, one.target): one for one in model.edges_}
     for edge in list_edges(model):
         record = records.pop((edge.source, edge.target))
-        assert edge.direction_from == record.direction_from
-        assert (edge.direction_strength, edge.direction_error_rate) == (record.strength, record.error_rate)
+        assert all(getattr(record, name) == getattr(edge, name) for name in record._fields)
     assert not records
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -70,3 +72,26 @@ def test_rows_and_shards_of_files_are_refused_while_they_are_read(little_memory,
     source = TableSource(TableFiles.open(path, columns=["a", "b"]), divided=True, checked=False, scheduler=None)
     with pytest.raises(ValueError, match=r"data\.csv: Keeping all rows in memory needs about"):
         source.read("error", ProgressDisplay())
+
+
+_UNDER_A_LIMIT = """
+import resource, sys
+resource.setrlimit(resource.RLIMIT_AS, (int(sys.argv[1]),) * 2)
+from golem.runtime.machine import address_space, free_memory
+assert address_space() == int(sys.argv[1])
+print(free_memory())
+import golem.cli
+sys.argv = ["golem", "--version"]
+golem.cli.main()
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="needs limits on addresses")
+def test_free_memory_is_within_the_limit_on_addresses_and_a_small_one_is_refused():
+    command = [sys.executable, "-c", _UNDER_A_LIMIT]
+    small = subprocess.run([*command, str(1 << 29)], capture_output=True, text=True)
+    assert (small.returncode, int(small.stdout) < 1 << 29) == (1, True)
+    assert small.stderr.startswith("Error: The limit of memory (ulimit -v) is 0.5 GiB, which is too little.")
+    large = subprocess.run([*command, str(1 << 34)], capture_output=True, text=True)
+    assert (large.returncode, large.stderr) == (0, "")
+    assert int(large.stdout.splitlines()[0]) < 1 << 34

@@ -143,7 +143,9 @@ def _source(model: Golem, data: Any, environments: Any, targets: Targets | None)
     names = None if fitted is None else fitted.names
     if fitted is not None and targets is None and not isinstance(data, Table):
         targets = {part.label: fitted.named_targets[part.label] for part in fitted.environments} or None
-    table = read_table(data, environments=environments, targets=targets, missing=model.missing, names=names)
+    robust = model.settings.robust_moments if fitted is None else "ranks" if fitted.is_ranked else "off"
+    how: dict[str, Any] = {"missing": model.missing, "robust": robust, "names": names}
+    table = read_table(data, environments=environments, targets=targets, **how)
     table.require_resampling()
     return table
 
@@ -164,7 +166,7 @@ def _require_sensible(model: Golem, replicates: int, level: float, n_jobs: int |
 def _replicate_settings(model: Golem, source: Table) -> dict[str, Any]:
     """Return the settings that all replicates share; a clone per replicate would copy masks and callbacks."""
     known = read_knowledge(model.knowledge, source.names)
-    settings: dict[str, Any] = model.get_params(deep=False) | {"knowledge": known}
+    settings: dict[str, Any] = model.get_params(deep=False) | {"knowledge": known, "robust": "off"}  # `source` has it
     del settings["random_state"]
     settings["evidence"] = "fast"  # replicates are themselves a check of the directions
     score = score_of(source, model.settings.score_settings)

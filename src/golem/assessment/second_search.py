@@ -64,6 +64,8 @@ def keep_better(model: Golem, table: Table | None = None) -> None:
     other = _compared(model, again)
     if other.excess < 0:
         other = _compared(again, model)
+        if table is not None and model.table_.is_ranked:
+            table = table.with_ranks()
         score = model.fit_.score if table is None else model.fit_.score.with_table(table)
         model.adopt(conclude(score, model.settings, model.knowledge_, again.solution_, again.start_solution_))
     model.remember(second_search=other)

@@ -12,12 +12,15 @@ import sys
 from typing import Any, TextIO
 
 from golem.runtime.interrupts import exit_now, handle_signals, received
+from golem.runtime.machine import lack_of_addresses
 
 
 def main() -> None:
     """Run the command line."""
     handle_signals()  # before the imports, which take half a second
     sys.stdout, sys.stderr = _tolerant(sys.stdout), _tolerant(sys.stderr)
+    if problem := lack_of_addresses():
+        sys.exit(f"Error: {problem}")
     from golem.cli.application import app
 
     try:

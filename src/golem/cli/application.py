@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from golem.cli import compare, demo, export, fit, report, score, simulate
+from golem.cli import compare, demo, diff, effects, export, fit, report, score, simulate
 from golem.cli.options import EVERYDAY
 from golem.cli.running import fail, guarded
 from golem.cli.terminal import out
@@ -116,6 +116,8 @@ for command in (
     simulate.simulate,
     score.score,
     compare.compare,
+    effects.effects,
+    diff.diff,
     report.report,
     export.export,
     _experiment(),

@@ -62,7 +62,7 @@ def demo(
         rows = np.log(sachs.values)
         progress = _DemoProgress(not (quiet or as_json), not quiet, verbose and not (quiet or as_json))
         require_writable(output)
-        with showing_warnings(quiet):
+        with showing_warnings(quiet, brief=not verbose):
             learn(model, Table.single(Moments.from_rows(rows, sachs.names), lambda: rows), progress)
         supplement = Supplement(diagnosis=None if was_interrupted(model) else check(model, lambda: rows, progress))
         document = describe(model, supplement)

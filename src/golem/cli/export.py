@@ -9,6 +9,7 @@ from typing import Annotated, Literal
 
 import typer
 
+from golem.cli.options import path
 from golem.cli.running import user_errors
 from golem.cli.terminal import out, showing_warnings
 from golem.runtime.files import require_writable
@@ -17,14 +18,27 @@ from golem.runtime.messages import printable
 
 # The keys of `golem.graphs.formats.FORMATS`.
 Format = Literal[
-    "graphml", "gml", "dot", "dagitty", "lavaan", "bnlearn", "pcalg", "pgmpy", "causal-learn", "json", "csv", "matrix"
+    "graphml",
+    "gml",
+    "dot",
+    "dowhy",
+    "dagitty",
+    "lavaan",
+    "bnlearn",
+    "pcalg",
+    "pgmpy",
+    "causal-learn",
+    "json",
+    "csv",
+    "matrix",
 ]
 
 
 def export(
     graph: Annotated[Path, typer.Argument(help="The graph.json of `golem fit`, or a graph in any of the formats.")],
     output: Annotated[
-        Path, typer.Option("--output", "-o", metavar="FILE", help="File to write; `-` is standard output.")
+        Path,
+        typer.Option("--output", "-o", parser=path, metavar="FILE", help="File to write; `-` is standard output."),
     ] = Path("-"),
     to: Annotated[Format | None, typer.Option(help="Format.  [default: from the file extension]")] = None,
     cpdag: Annotated[
@@ -33,6 +47,13 @@ def export(
             "--cpdag",
             help="Write the equivalence class, without weights. Edges whose direction it leaves open are undirected in "
             "causal-learn files; other formats list them in both directions.",
+        ),
+    ] = False,
+    spreadsheet: Annotated[
+        bool,
+        typer.Option(
+            "--spreadsheet",
+            help="Put an apostrophe before names that a spreadsheet would take for formulas (.csv and matrix).",
         ),
     ] = False,
 ) -> None:
@@ -52,6 +73,7 @@ def export(
     - `.txt`: causal-learn, Tetrad
     - `.json`: only the graph of a `graph.json`
     - `.csv`: table of edges
+    - `--to dowhy`: GML without attributes, if all edges have directions
     - `--to dagitty`: the model code of DAGitty
     - `--to lavaan`: regressions for the R package lavaan
     - `--to bnlearn`: the model string of the R package bnlearn
@@ -68,7 +90,7 @@ def export(
         if output == Path("-"):
             if to is None:
                 raise ValueError("No format given. Name one with --to, or a file with -o, e.g. graph.graphml.")
-            text = graph_text(read_graph(graph), to, cpdag=cpdag)
+            text = graph_text(read_graph(graph), to, cpdag=cpdag, spreadsheet=spreadsheet)
             if sys.stdout.isatty():
                 text = printable(text)
             elif isinstance(sys.stdout, io.TextIOWrapper):
@@ -78,6 +100,6 @@ def export(
         name, content = format_of(output) if to is None else to, read_graph(graph)
         require_writable(output.parent, "file")
         output.parent.mkdir(parents=True, exist_ok=True)
-        export_graph(content, output, name, cpdag=cpdag)
+        export_graph(content, output, name, cpdag=cpdag, spreadsheet=spreadsheet)
         keep(f"The graph is saved in {output}.")
         out.print(f"Saved {output}")

@@ -34,9 +34,9 @@ def fit(
     data: Annotated[
         list[str] | None,
         typer.Argument(
-            help="CSV (also gzipped), Parquet or .npy files, folders, or patterns such as 'part-*.parquet'; their rows "
-            "form one table. Or a covariance file. Use '-' for standard input.  [default: with --from, the files of "
-            "that run]",
+            help="CSV (also gzipped), Parquet, .npy, Excel, Stata, SPSS or Feather files, folders, or patterns such as "
+            "'part-*.parquet'; their rows form one table. Or a covariance file. Use '-' for standard input.  [default: "
+            "with --from, the files of that run]",
         ),
     ] = None,
     output: options.OutputFolder = Path("golem-output"),
@@ -82,6 +82,13 @@ def fit(
             "edge (needs --solver lbfgs or adam).  [default: 0.3; lr with --select]",
         ),
     ] = None,
+    robust: Annotated[
+        Literal["auto", "ranks", "off"],
+        options.model(
+            help="Learn from correlations of ranks, which withstand outliers: if the table has outliers (auto), always "
+            "(ranks), or never (off). Needs all rows in memory and --noise nv or auto."
+        ),
+    ] = "auto",
     shape: Annotated[
         Literal["auto", "off"],
         options.model(
@@ -228,7 +235,7 @@ def fit(
         "checkpoint": checkpoint,
         "progress": ProgressBars(not (quiet or as_json), not quiet, verbose and not (quiet or as_json)),
     }
-    with user_errors(), showing_warnings(quiet):
+    with user_errors(), showing_warnings(quiet, brief=not verbose):
         if repeat is not None:
             if given := options.given_options(context, _WITH_FROM):
                 raise ValueError(
@@ -247,6 +254,7 @@ def fit(
                 time_limit=time_limit,
                 knowledge=options.all_knowledge(knowledge, tiers, exogenous, outcome),
                 missing="error" if missing == "auto" else missing,
+                robust=robust,
                 shape=shape,
                 evidence=evidence,
                 intervention=intervention,
@@ -294,8 +302,10 @@ def _screen(result: FitResult, said: int) -> Screen:
 
     document, selection, proof = result.document, result.selection, result.certificate
     sentences = [learned_sentence(document)]
-    if document.missing is not None:
-        sentences.append(document.missing["sentence"])
+    if gaps := document.missing:
+        how = "Gaussian EM estimated what needs them" if gaps["method"] == "em" else "these rows were dropped"
+        missing = "1 value is" if gaps["cells"] == 1 else f"{gaps['cells']} values are"
+        sentences.append(f"{missing} missing in {gaps['rows']} of {gaps['rows_read']} rows; {how}.")
     if selection is not None:
         chosen = " ".join(f"--{name.replace('_', '-')} {value:.6g}" for name, value in selection.chosen.items())
         sentences.append(f"Penalty chosen by {selection.method}: {chosen}")

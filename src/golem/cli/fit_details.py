@@ -36,6 +36,10 @@ def print_details(model: Golem, supplement: Supplement, document: GraphDocument)
     found, selection = document.edge_rows(), getattr(model, "selection_", None)
     if selection is not None:
         _print_path(selection)
+    if document.missing is not None:
+        out.print(document.missing["sentence"])
+    for column in document.left_out or ():
+        out.print(f"Left out: {column.name!r} ({column.reason})")
     if document.environments:
         _print_environments(document.environments)
     if document.knowledge:
@@ -55,7 +59,8 @@ def print_details(model: Golem, supplement: Supplement, document: GraphDocument)
             )
     if found:
         _print_r2(document.names, document.r2 or [], "" if document.variables is None else "numeric ")
-        for reason in (model.graph_.shape_note, None if model.noise_choice_ is None else model.noise_choice_.reason):
+        notes = model.table_.robust_note, model.graph_.shape_note
+        for reason in (*notes, None if model.noise_choice_ is None else model.noise_choice_.reason):
             if reason:
                 out.print(reason)
     if document.cut_edges:

@@ -44,8 +44,8 @@ class Screen:
         What was learned, and what was asked for.
     document, supplement : GraphDocument, Supplement
         The graph, with its bootstrap and findings.
-    output : Path
-        The folder with the results.
+    output : Path, optional
+        The folder with the results; without one, nothing is said about what to do next.
     said : int
         Number of lines that notes and warnings already took.
     """
@@ -54,7 +54,7 @@ class Screen:
     sentences: Sequence[str]
     document: GraphDocument
     supplement: Supplement
-    output: Path
+    output: Path | None = None
     said: int = 0
 
     def print(self) -> None:
@@ -71,7 +71,7 @@ class Screen:
         if len(after) > 4 and not edges.complete:  # a second suggestion is worth less than an edge
             del after[-2]
             edges = self._edges(room + 1)
-        body = [*([""] if edges.lines else []), *edges.lines, "", *before, "", *after]
+        body = [*([""] if edges.lines else []), *edges.lines, "", *before, *([""] if after else []), *after]
         title = len(textwrap.wrap(self.title, WIDTH))
         gap = [""] if self.said + len(head) + len(body) < MOST_LINES else []
         return [*head[:title], *gap, *head[title:], *body]
@@ -94,14 +94,16 @@ class Screen:
                 edge for edge in found if _LISTED <= (edge.adjacency_frequency or 0) < _TRUSTED
             ],
         }
-        most, shown = min(_MOST_EDGES, max(1, room - 3)), {}
+        most, shown, left = min(_MOST_EDGES, max(1, room - 3)), {}, []
         for heading, edges in groups.items():
-            if edges and most > 0:
-                left = f", {most} of {len(edges)}" if len(edges) > most else ""
-                shown[f"{heading}{left}"], most = edges[:most], most - len(edges)
-        rest = len(found) - sum(map(len, groups.values()))
-        more = [f"  {counted(rest, 'edge')} in less than {_LISTED:.0%}: see edges.csv"] if rest else []
-        return _EdgeLines([*_table(shown, self._remark), *more], most >= 0)
+            if edges[:most]:
+                shown[heading] = edges[:most]
+            left += [f"{counted(len(edges[most:]), 'edge')} {heading}"] if edges[most:] else []
+            most = max(0, most - len(edges))
+        complete, rest = not left, len(found) - sum(map(len, groups.values()))
+        left += [f"{counted(rest, 'edge')} in less than {_LISTED:.0%}"] if rest else []
+        more = [one_line(f"  not listed: {', '.join(left)}")] if left else []
+        return _EdgeLines([*_table(shown, self._remark), *more], complete)
 
     def _remark(self, edge: EdgeRow) -> str:
         """Return what else to know about an edge, after its direction."""
@@ -113,6 +115,8 @@ class Screen:
 
     def _next(self) -> list[str]:
         """Return where the results are, and the commands that would help most."""
+        if self.output is None:
+            return []
         report, edges = self.output / "report.html", self.output / "edges.csv"
         table = f"   (table: {edges})" if len(f"{report}{edges}") < WIDTH - 34 else ""
         steps = [("report", f"{report}{table}"), *self._suggestions()[:2]]
@@ -127,13 +131,27 @@ class Screen:
         link = next((edge for edge in document.edge_rows() if not edge.directed), None)
         if link is not None:
             ways = [shlex.quote(f"{a}->{b}") for a, b in ((link.source, link.target), (link.target, link.source))]
-            found.append(("settle directions", f"--require {ways[0]} or {ways[1]}, if you know it"))
+            named = f"--require {ways[0]} or {ways[1]}, if you know it"
+            brief = "--require 'CAUSE->EFFECT', for each direction that you know"
+            found.append(("settle directions", named if len(named) <= WIDTH - 21 else brief))
         if ranking := document.next_experiment:
             best, total = ranking[0], document.undecided
             found.append(("experiment", f"on {best.variable}: settles {best.decided:.1f} of {total} links on average"))
         if self.supplement.bootstrap is None:
             found.append(("check each edge", "--bootstrap 100   (how often is it found again?)"))
         return [(label, text) for label, text in found if len(text) <= WIDTH - 21]
+
+
+def summary_text(model: Any, X: Any = None, bootstrap: Any = None) -> str:
+    """Return what a fit prints about a model, without what to do next; `X` are the rows for the checks, if any."""
+    from golem.assessment.diagnostics import diagnose
+    from golem.output.document import Supplement, describe
+
+    checked = None if model.graph_.reversible is None else diagnose(model, X, refit=False)
+    supplement = Supplement(bootstrap=bootstrap, diagnosis=checked)
+    document = describe(model, supplement)
+    title = data_title(type(model).__name__, document, supplement)
+    return "\n".join(Screen(title, [learned_sentence(document)], document, supplement).lines())
 
 
 @dataclass(frozen=True)
@@ -166,7 +184,7 @@ def learned_sentence(document: GraphDocument) -> str:
         return f"{counted(total, 'link')} {among}; {known}: these data cannot tell cause from effect."
     if not links:
         return f"{counted(total, 'arrow')} {among}: every direction is known."
-    return f"{counted(total - links, 'arrow')} (direction known) and {counted(links, 'link')} (direction open) {among}."
+    return f"{counted(total - links, 'arrow')} (direction known) and {counted(links, 'link')} (open) {among}."
 
 
 def data_title(name: str, document: GraphDocument, supplement: Supplement) -> str:
@@ -197,23 +215,23 @@ def _table(groups: dict[str, list[EdgeRow]], remark: Callable[[EdgeRow], str]) -
         else "" if edge.standardized_weight is None else f"{edge.standardized_weight:+.2f}"
         for edge in edges
     }  # fmt: skip
-    room = (WIDTH - 24 - max(map(len, words.values()))) // 2
+    room = (WIDTH - (24 if has_strengths else 21) - max(len("direction"), *map(len, words.values()))) // 2
     left, right = (
         min(max(_NARROWEST_NAME, room), max(len(printable(pair[end])) for pair in ends.values())) for end in (0, 1)
     )
     width = max(left + right + 5, *map(len, groups))
-    measure, lines = "strength", []
+    measure, lines = "loss of fit" if has_strengths else "strength", []
     for k, (heading, group) in enumerate(groups.items()):
-        numbers = f"   {measure:>8}   direction" if k == 0 else ""
-        lines.append(f"  {heading:<{width}}{numbers}")
+        numbers = f"   {measure}   direction" if k == 0 else ""
+        lines.append(f"  {heading:<{width}}{numbers}".rstrip())
         for edge in group:
             source, target = (
                 _short(printable(name), size) for name, size in zip(ends[id(edge)], (left, right), strict=True)
             )
             pair = f"{source:<{left}} {'-->' if edge.directed else '---'} {target:<{right}}"
-            lines.append(f"  {pair:<{width}}   {sizes[id(edge)]:>8}   {words[id(edge)]}".rstrip())
-    if has_strengths:
-        lines[0] += "   (strength: loss of fit without it)"
+            lines.append(
+                one_line(f"  {pair:<{width}}   {sizes[id(edge)]:>{len(measure)}}   {words[id(edge)]}".rstrip())
+            )
     return lines
 
 

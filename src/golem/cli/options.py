@@ -35,7 +35,16 @@ EVERYDAY = (
     "categorical", "columns", "drop", "log", "methods", "truth", "environment", "targets",
 )  # fmt: skip
 
-OutputFolder = Annotated[Path, output("--output", "-o", metavar="FOLDER", help="Folder for the results.")]
+
+def path(text: str) -> Path:
+    """Return the path that an option names; an empty one would be the current folder."""
+    if not text:
+        raise typer.BadParameter("The name is empty. The current folder is '.'.")
+    return Path(text)
+
+
+output_path = partial(output, "--output", "-o", parser=path)
+OutputFolder = Annotated[Path, output_path(metavar="FOLDER", help="Folder for the results.")]
 Quiet = Annotated[bool, output("--quiet", "-q", help="Print only errors.")]
 Verbose = Annotated[
     bool, output("--verbose", "-v", help="Also print columns, weights, scores, noise model, search and all findings.")
@@ -117,6 +126,14 @@ Numeric = Annotated[
         "anyway, but golem no longer asks whether they are codes.",
     ),
 ]
+Log = Annotated[
+    list[str],
+    data(
+        "--log",
+        metavar="COLUMNS",
+        help="Columns of which to take the logarithm, e.g. a,b or 'T*'; may be repeated. All values must be positive.",
+    ),
+]
 Columns = Annotated[
     str | None, data("--columns", metavar="COLUMNS", help="Columns to use, in this order, e.g. a,b,c.  [default: all]")
 ]
@@ -133,7 +150,7 @@ Covariance = Annotated[
 RowsOption = Annotated[
     int | None, data("--rows", metavar="N", help="Number of rows behind the covariance matrix.", min=2)
 ]
-Drop = Annotated[list[str], data(metavar="COLUMNS", help="Columns to leave out, e.g. a,b,c; may be repeated.")]
+Drop = Annotated[list[str], data(metavar="COLUMNS", help="Columns to leave out, e.g. a,b or 'T*'; may be repeated.")]
 Header = Annotated[
     bool | None,
     data("--header/--no-header", help="Whether the first line holds column names.  [default: detected]"),
@@ -242,6 +259,7 @@ class TableOptions:
     na: NotAvailable = field(default_factory=list)
     categorical: Categorical = field(default_factory=list)
     numeric: Numeric = field(default_factory=list)
+    log: Log = field(default_factory=list)
     columns: Columns = None
     drop: Drop = field(default_factory=list)
     drop_dependent: DropDependent = False
@@ -263,6 +281,7 @@ class TableOptions:
             all_names(self.numeric),
             self.covariance,
             self.rows,
+            log=all_names(self.log),
         )
 
 

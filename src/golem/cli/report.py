@@ -22,9 +22,7 @@ def report(
     compare: Annotated[
         Path | None, typer.Option(help="Another graph to compare with, in the same formats.", metavar="OTHER")
     ] = None,
-    output: Annotated[Path, options.output("--output", "-o", metavar="FILE", help="HTML file to write.")] = Path(
-        "report.html"
-    ),
+    output: Annotated[Path, options.output_path(metavar="FILE", help="HTML file to write.")] = Path("report.html"),
     title: Annotated[
         str | None,
         options.output(metavar="TEXT", help="Title of the page.  [default: name of the folder of the graph]"),

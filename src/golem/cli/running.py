@@ -23,6 +23,7 @@ from golem.runtime import interrupts
 from golem.runtime.dialects import SHELL
 from golem.runtime.files import NO_SPACE
 from golem.runtime.interrupts import begin_work
+from golem.runtime.machine import lack_of_addresses
 from golem.runtime.messages import printable
 from golem.runtime.problems import told
 from golem.runtime.version import __version__
@@ -93,6 +94,8 @@ def _end_failed(error: BaseException, typed: Sequence[str], commands: Collection
         error.message = printable(error.message).removeprefix("Value error, ")  # type: ignore[attr-defined]
     if isinstance(error, typer.Exit | typer.Abort | SystemExit) or hasattr(error, "format_message") or debug:
         raise error
+    if isinstance(error, ImportError | MemoryError | SystemError) and (problem := lack_of_addresses()):
+        fail(problem)
     place = _save_report(_crash_report(error, typed, commands))
     attach = "" if place is None else f" Please attach {place} to a report of this defect; it contains no data."
     err.print(

@@ -44,8 +44,8 @@ def score(
         bool,
         typer.Option(
             "--cpdag",
-            help="Treat undecided edges (and edges listed in both directions) as undirected; they count as correct if "
-            "the true graph has either direction. Without this option they count as drawn.",
+            help="Count links (and edges listed in both directions) as correct if the true graph has either "
+            "direction. Without this option, SHD and the like use the direction of the learned weights.",
         ),
     ] = False,
     normalize: Annotated[
@@ -135,7 +135,6 @@ def _check(graph: Path, data: list[str], table: TableOptions, plot: Path | None,
         err.print(
             f"Note: The graph does not name the columns {quoted(unused)}; they were left out."
             f"{'' if isinstance(known, GraphDocument) else remedy}",
-            soft_wrap=True,
         )
     _print_check(result)
 
@@ -155,6 +154,7 @@ def _compare(truth: Path, estimate: Path, cpdag: bool, normalize: bool, nodes: i
     from golem.graphs import metrics
     from golem.graphs.dag import is_dag
     from golem.graphs.formats import read_graph
+    from golem.runtime.messages import counted
 
     first, second = read_graph(truth), read_graph(estimate)
     names = _all_names(first, second, nodes)
@@ -178,9 +178,11 @@ def _compare(truth: Path, estimate: Path, cpdag: bool, normalize: bool, nodes: i
         unshared = {f"only_in_{graph}": names for graph, names in only.items()}
         print(json.dumps({"nodes": len(names)} | values | vars(counts) | unshared))  # noqa: T201
         return
-    undecided = counts.reversed - metrics.count_edges(T, opened, cpdag=True).reversed
-    note = f" ({undecided} of them undecided)" if undecided else ""
-    out.print(f"{counts.true} true, {counts.reversed} reversed{note}, {counts.extra} extra, {counts.missing} missing")
+    links = drawn & opened.T & ~cpdag  # which are neither right nor reversed
+    right, turned, found = ((T & ~links & drawn).sum(), (T.T & ~links & drawn).sum(), (links & (T | T.T)).sum())
+    right, turned = (counts.true, counts.reversed) if cpdag else (right, turned)
+    open_too = f", {counted(int(found), 'link')} (direction open)" if found else ""
+    out.print(f"{right} true, {turned} reversed{open_too}, {counts.extra} extra, {counts.missing} missing")
     reasons = _reasons(E, names, cpdag)
     for name, value in values.items():
         shown = f"undefined ({reasons[name]})" if value is None else f"{value:.4g}"
@@ -247,10 +249,10 @@ def _print_check(result: Consistency) -> None:
     """Print the verdict of a check, the worst violations, and what they have in common."""
     from golem.assessment.consistency import statement
 
-    out.print(result.verdict, soft_wrap=True)
+    out.print(result.verdict)
     for record in result.records(min(result.violations, _MOST_VIOLATIONS)):
-        out.print(f"  {statement(record)}", soft_wrap=True)
+        out.print(f"  {statement(record)}")
     if result.violations > _MOST_VIOLATIONS:
         out.print(f"  ... and {result.violations - _MOST_VIOLATIONS} more with --json")
     for hint in result.hints:
-        out.print(hint, soft_wrap=True)
+        out.print(hint)

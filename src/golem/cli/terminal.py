@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import re
 import warnings
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
@@ -46,6 +47,7 @@ _MOST_REDIRECTED = 50
 # No markup: column names are the user's text, and "[red]" is a valid name.
 out = _Terminal(highlight=False, markup=False)
 err = _Terminal(stderr=True, highlight=False, markup=False)
+_SENTENCE_END = re.compile(r"(?<=[\w'\")]{2}\.) (?=[A-Z])")
 # The least width of a name in a table; in a narrow terminal the lines of the table are wrapped instead.
 _NAME_WIDTH = 12
 
@@ -56,12 +58,13 @@ def one_line(text: str) -> str:
 
 
 @contextlib.contextmanager
-def showing_warnings(quiet: bool) -> Iterator[None]:
-    """Print warnings as sentences as soon as they occur, or hide them."""
+def showing_warnings(quiet: bool, brief: bool = False) -> Iterator[None]:
+    """Print warnings as soon as they occur, or only their first sentence, or hide them."""
 
     def show(message: Warning | str, *about: Any) -> None:
         if not quiet:
-            err.print(f"Warning: {told(message, SHELL)}", style="yellow")
+            text = told(message, SHELL)
+            err.print(f"Warning: {_SENTENCE_END.split(text, maxsplit=1)[0] if brief else text}", style="yellow")
 
     with warnings.catch_warnings():
         warnings.simplefilter("always")

@@ -11,7 +11,17 @@ import numpy as np
 
 from golem.data.coded_tables import CodedTable, level_counts
 from golem.data.files.batches import count_cells, different_cells
-from golem.data.levels import categories, dates, is_text, warn_of_rare_levels, warn_of_texts
+from golem.data.files.markers import without_blanks
+from golem.data.levels import (
+    categories,
+    dates,
+    is_text,
+    levels_among,
+    warn_of_absent_texts,
+    warn_of_blanks,
+    warn_of_rare_levels,
+    warn_of_texts,
+)
 from golem.data.table_errors import NotNumericError
 from golem.data.table_input import are_booleans, eager_frame, is_table, rows_and_names
 from golem.data.unusable import Unusable, UnusableColumnsError, unusable_error, unusable_in_table
@@ -117,10 +127,13 @@ def _category_of(name: str, series: Any) -> tuple[Variable, Vector] | None:
     if not (chosen or kind in (nw.Boolean, nw.String) or (kind == nw.Object and _has_categories(series))):
         return None
     cells, rows = _cells(series)
-    counts = count_cells(cells, rows)
-    if kind == nw.String and not (is_text(counts) or (bool(counts) and all(map(_is_plain_number, counts)))):
+    written = count_cells(cells, rows)
+    counts = levels_among(written)
+    if kind == nw.String and counts and not (is_text(counts) or all(map(_is_plain_number, counts))):
         return None
     variable = categories({name: counts}, {name} if chosen else ())[name]
+    warn_of_blanks({name: written}, {name: variable})
+    warn_of_absent_texts({name: written})
     return variable, _codes(cells, variable)[rows]
 
 
@@ -134,8 +147,11 @@ def _is_declared(series: Any) -> bool:
 def _has_categories(series: Any) -> bool:
     """Return whether the objects of a column are texts or Booleans."""
     values = series.drop_nulls().to_list()
-    texts = CellCounter(value for value in values if isinstance(value, str))
+    written = CellCounter(value for value in values if isinstance(value, str))
+    texts = levels_among(written)
     others = {str(value): 1 for value in values if not isinstance(value, str)}
+    if written and not others and not texts:
+        return True
     if not texts:
         return bool(values) and all(isinstance(value, bool | np.bool_) for value in values)
     return is_text(texts | others) or (not others and all(map(_is_plain_number, texts)))
@@ -162,8 +178,8 @@ def _cells(series: Any) -> tuple[list[str | None], Indices]:
 
 def _codes(texts: Sequence[str | None], variable: Variable) -> Vector:
     """Return the positions of levels, NaN for missing values."""
-    code: dict[str | None, float] = {level: float(k) for k, level in enumerate(variable.levels)}
-    return np.array([code.get(text, np.nan) for text in texts])
+    code = {level: float(k) for k, level in enumerate(variable.levels)}
+    return np.array([np.nan if text is None else code.get(without_blanks(text), np.nan) for text in texts])
 
 
 def names_of_categories(frame: Any) -> list[str]:

@@ -3,9 +3,10 @@
 Take the columns in any order, and let W = U^-T for the Cholesky factor U of their covariance S = U'U. Row t of W is
 (-b, 1) / sqrt(D), where b are the coefficients of column t on its predecessors and D is the variance that remains. An
 entry of S is known up to a relative rounding error, e = 2.2e-16 times the standard deviations s of its two columns. So
-D is known up to e (s_t + sum_p |b_p| s_p)^2, which is a share e (sum_p |W_tp| s_p)^2 of D. If this share is small, the
-column is not a linear combination of the others, however little of its variance remains. It hardly depends on the
-order: for exact combinations it is 0.3 and more in any order, whatever their scales and means.
+D is known up to e (s_t + sum_p |b_p| s_p)^2, which is a share e (sum_p |W_tp| s_p)^2 of D. The errors of many entries
+do not all have the worst sign: a share 3 e sum_p (W_tp s_p)^2 is enough, which is less with more than three columns.
+If this share is small, the column is not a linear combination of the others, however little of its variance remains.
+It hardly depends on the order: for exact combinations it is 0.3 and more in any order, whatever their scales and means.
 """
 
 from __future__ import annotations
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
 
 # With a larger share of a remaining variance that may be rounding error, the column counts as a linear combination.
 LARGEST_SHARE = 0.1
+# Rounding errors of this many columns may all have the worst sign.
+SOME = 3.0
 # Correlations closer to 1 than this are those of a column and its copy.
 COPY = 1e-13
 
@@ -38,7 +41,8 @@ def rounding_share(W: Array, deviations: Array) -> float:
         The standard deviations of the columns, in this order.
     """
     xp = namespace(W)
-    return float(xp.finfo(W.dtype).eps) * float(xp.max(xp.abs(W) @ deviations)) ** 2
+    shares = xp.minimum((xp.abs(W) @ deviations) ** 2, SOME * (W**2 @ deviations**2))
+    return float(xp.finfo(W.dtype).eps) * float(xp.max(shares))
 
 
 def correlations(moments: Moments) -> Matrix:

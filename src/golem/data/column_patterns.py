@@ -42,6 +42,19 @@ def column_types(
     return found[0], found[1]
 
 
+def expanded(given: Sequence[str], names: Sequence[str], option: str) -> list[str]:
+    """Return names with the columns that match in place of patterns; other names stay, whether they exist or not.
+
+    Examples
+    --------
+    >>> expanded(["T*", "age"], ["T1", "T2", "size"], "drop")
+    ['T1', 'T2', 'age']
+    """
+    known = set(names)
+    found = ([one] if one in known or not is_pattern(one) else _matching(one, option, names) for one in given)
+    return list(dict.fromkeys(name for own in found for name in own))
+
+
 def _matching(given: str, option: str, names: Sequence[str]) -> list[str]:
     """Return the columns that match a pattern, which is not the name of a column."""
     if given == _ALL:

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import math
 import re
+import unicodedata
+from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
@@ -17,7 +19,7 @@ import numpy as np
 from golem.data.checks import DataWarning
 from golem.data.column_patterns import as_patterns
 from golem.data.files.csv_format import is_number
-from golem.data.files.markers import USUAL_MARKERS
+from golem.data.files.markers import NO_MARKERS, USUAL_MARKERS, without_blanks
 from golem.data.table_input import eager_frame, is_table, parsed
 from golem.data.unusable import Unusable, unusable_error
 from golem.data.variables import FEW_VALUES, Coding, Variable
@@ -40,6 +42,8 @@ _LITTLE_TEXT = 0.1
 _MOST_MARKERS = 4
 # Text with more levels than this, and than half of the rows, identifies rows.
 _MANY_LEVELS = 20
+# Each level is a column of a covariance, and more are names or numbers rather than categories.
+_MOST_USED_LEVELS = 1000
 # Levels with fewer rows are rare.
 _RARE = 5
 # More names and patterns are not listed in a command.
@@ -106,6 +110,21 @@ def _is_date(cell: str) -> bool:
     return bool(_DATE.fullmatch(cell) or _TIME.fullmatch(cell))
 
 
+def _is_missing(cell: str) -> bool:
+    return NO_MARKERS.is_missing(cell, "")
+
+
+def levels_among(counts: Counts, is_missing: Callable[[str], bool] = _is_missing) -> dict[str, int]:
+    """Return the rows per level, given those per text: without blanks around them, and without missing values.
+
+    A minus next to a plus is a level; alone, it marks missing values.
+    """
+    joined: Counter[str] = Counter()
+    for cell, n in counts.items():
+        joined[without_blanks(cell)] += n
+    return {cell: n for cell, n in joined.items() if not is_missing(cell) or (cell == "-" and "+" in joined)}
+
+
 def categories(counts: Mapping[str, Counts], chosen: Collection[str] = ()) -> dict[str, Variable]:
     """Return the categories with these rows per level.
 
@@ -129,8 +148,8 @@ def _refused(name: str, counts: Counts, chosen: bool) -> Unusable | None:
 
 
 def _are_too_many(levels: int, n: int) -> bool:
-    """Return whether so many levels identify n rows."""
-    return 2 < n == levels or levels > max(_MANY_LEVELS, n / 2)
+    """Return whether so many levels identify n rows, or are too many columns."""
+    return 2 < n == levels or levels > max(_MANY_LEVELS, n / 2) or levels > _MOST_USED_LEVELS
 
 
 def identifiers(name: str, counts: Counts, n: int | None, chosen: bool = False) -> Unusable:
@@ -165,16 +184,44 @@ def dates(name: str, example: str, counts: Counts = NO_COUNTS) -> Unusable:
 
 
 def warn_of_similar_levels(counts: Mapping[str, Counts]) -> None:
-    """Warn of levels that differ only in case or blanks, given the rows per level of each category."""
+    """Warn of levels that look alike, given the rows per level of each category."""
     for name, levels in counts.items():
         spellings: dict[str, list[str]] = {}
         for level, rows in levels.items():
             if rows:
-                spellings.setdefault(" ".join(level.split()).casefold(), []).append(level)
+                alike = unicodedata.normalize("NFC", " ".join(level.split()).casefold())
+                spellings.setdefault(alike, []).append(level)
         if same := [level for found in spellings.values() if len(found) > 1 for level in found]:
             warn_user(
-                f"Levels of {name!r} differ only in case or blanks: {quoted(same)}. golem treats them as different "
-                "levels. If they mean the same, spell them the same way.",
+                f"Levels of {name!r} differ only in case, blanks or the encoding of accents: {quoted(same)}. golem "
+                "treats them as different levels. If they mean the same, spell them the same way.",
+                DataWarning,
+            )
+
+
+def warn_of_blanks(cells: Mapping[str, Collection[str]], variables: Mapping[str, Variable]) -> None:
+    """Warn of texts that are the same level without the blanks around them, given the texts of each category."""
+    for name, variable in variables.items():
+        spellings: dict[str, list[str]] = {level: [] for level in variable.levels}
+        for cell in cells[name]:
+            spellings.get(without_blanks(cell), []).append(cell)
+        if same := [cell for found in spellings.values() if len(found) > 1 for cell in found]:
+            warn_user(
+                f"Texts of {name!r} differ only in the blanks around them: {quoted(same)}. golem removes these blanks, "
+                "so that they are one level. If they mean different things, spell them differently.",
+                DataWarning,
+            )
+
+
+def warn_of_absent_texts(counts: Mapping[str, Counts]) -> None:
+    """Warn of texts such as "none" in memory that count as missing, given the rows of all texts of each category."""
+    for name, cells in counts.items():
+        levels = levels_among(cells)
+        if absent := [cell for cell in cells if without_blanks(cell) and without_blanks(cell) not in levels]:
+            rows = sum(cells[cell] for cell in absent)
+            warn_user(
+                f"Missing in {counted(rows, 'row')} of {name!r}, as in files: {quoted(sorted(absent))}. If this is a "
+                "level, give it another name.",
                 DataWarning,
             )
 

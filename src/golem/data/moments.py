@@ -35,6 +35,8 @@ _BLOCK_BYTES = 2**30
 _STRIP = 2048
 _FIRST_ROWS, _CACHED_NUMBERS = 256, 1 << 19
 _FINGERPRINT_DIGITS = 8
+# Larger whole numbers are not exact in floats.
+_MOST_ROWS = 2**53
 
 
 @dataclass(frozen=True, eq=False)
@@ -257,8 +259,10 @@ class Moments:
         if not np.isfinite(S).all():
             bad = [names[j] for j in np.nonzero(~np.isfinite(S).all(axis=0))[0]]
             raise ValueError(f"The covariance has NaN or infinite entries in columns {quoted(bad)}.")
-        if n < 2 or n != int(n):
-            raise ValueError(f"n must be the number of rows behind the covariance, at least 2; got n={n}.")
+        if n < 2 or n != int(n) or n > _MOST_ROWS:
+            raise ValueError(
+                f"n must be the number of rows behind the covariance, at least 2, at most 2^53; got n={n}."
+            )
         scale = np.sqrt(np.maximum(np.diagonal(S), 0))
         unit = np.outer(scale, scale)
         asymmetry = np.abs(S - S.T)

@@ -1,8 +1,9 @@
 """Normal scores: the columns of a table as monotone functions of themselves that are normal, in the same units.
 
 The moments of normal scores have the correlations R of ranks (the nonparanormal of Liu, Lafferty and Wasserman 2009)
-and the scales D of the columns, S = D R D. A wild value is then only the largest of its column. Correlations of columns
-that are normal hardly change, because normal scores are as efficient as the values themselves.
+and the scales D of the columns, S = D R D. A wild value is then only the largest of its column. A column that is normal
+apart from wild values keeps its other values: their scores differ from them only by the noise of ranks, which would add
+edges where parents explain nearly all of the variance.
 """
 
 from __future__ import annotations
@@ -10,12 +11,14 @@ from __future__ import annotations
 import numpy as np
 
 from golem.data.variables import Coding
-from golem.runtime.types import Matrix, Vector
+from golem.runtime.types import BoolVector, Matrix, Vector
 
 # Values farther from the median, in deviations of a normal column, are wild. A normal column of a million values has
 # about one, so its scores have the usual mean and standard deviation.
 _FARTHEST = 5.0
 _DEVIATIONS_PER_MAD = 1.482602218505602
+# Probability that any column of a normal table is taken for one that is not normal, and the fewest rows of the test.
+_LEVEL, _FEWEST_ROWS = 0.01, 20
 
 
 def normal_scores(rows: Matrix, coding: Coding) -> Matrix:
@@ -23,8 +26,8 @@ def normal_scores(rows: Matrix, coding: Coding) -> Matrix:
 
     The score of the value with rank r among n is the quantile of (r - 3/8) / (n + 1/4), about the expected value of
     this order statistic (Blom 1958); equal values have their average rank. Scores are then shifted and scaled so that
-    they and the column have the same mean and standard deviation, not counting wild values: those of the column are
-    more than five deviations from its median.
+    they and the column have the same mean and standard deviation, not counting wild values, those more than five
+    deviations from the median. Of a column that is normal without them (`is_normal`), only wild values change.
 
     Examples
     --------
@@ -36,7 +39,7 @@ def normal_scores(rows: Matrix, coding: Coding) -> Matrix:
     found = np.array(rows, dtype=float)
     for j in np.flatnonzero(coding.levels == 0):
         present = ~np.isnan(found[:, j])
-        found[present, j] = _scores(found[present, j])
+        found[present, j] = _scores(found[present, j], found.shape[1])
     return found
 
 
@@ -50,13 +53,31 @@ def normal_quantiles(column: Vector) -> Vector:
     return np.asarray(ndtri((doubled / 2 - 0.375) / (len(column) + 0.25)))
 
 
-def _scores(column: Vector) -> Vector:
-    """Return the normal scores of a column without missing values; a column that does not vary stays."""
-    scores = normal_quantiles(column)
+def is_normal(column: Vector, columns: int) -> bool:
+    """Return whether a column, one of so many, is compatible with a normal distribution apart from wild values.
+
+    The test is that of D'Agostino and Pearson (1973), with Bonferroni's correction.
+    """
+    from scipy.stats import normaltest
+
+    usual = column[_is_usual(column)]
+    if len(usual) < _FEWEST_ROWS or not np.ptp(usual) > 0:
+        return False
+    return float(normaltest(usual).pvalue) > _LEVEL / columns
+
+
+def _is_usual(column: Vector) -> BoolVector:
+    """Return which values are not wild."""
     away = np.abs(column - np.median(column))
     reach = _FARTHEST * _DEVIATIONS_PER_MAD * np.median(away)
-    usual = away <= reach if reach > 0 else np.ones(len(column), dtype=bool)  # more than half may be equal
+    return np.asarray(away <= reach if reach > 0 else away >= 0)  # more than half of the values may be equal
+
+
+def _scores(column: Vector, columns: int) -> Vector:
+    """Return the normal scores of a column without missing values; a column that does not vary stays."""
+    scores, usual = normal_quantiles(column), _is_usual(column)
     deviation = scores[usual].std()
     if not deviation > 0:
         return column
-    return np.asarray(column[usual].mean() + (scores - scores[usual].mean()) * (column[usual].std() / deviation))
+    scores = column[usual].mean() + (scores - scores[usual].mean()) * (column[usual].std() / deviation)
+    return np.where(usual, column, scores) if is_normal(column, columns) else np.asarray(scores)

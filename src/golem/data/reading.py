@@ -38,9 +38,10 @@ class Reading:
     rows: int | None = None
     environment: str | None = None
     environments: bool = False
+    log: Sequence[str] = ()
 
     def __post_init__(self) -> None:
-        for name in ("columns", "drop", "na", "categorical", "numeric"):
+        for name in ("columns", "drop", "na", "categorical", "numeric", "log"):
             given = getattr(self, name)
             items = None if given is None else listed(given)
             object.__setattr__(self, name, list(map(str, items)) if name == "na" and items is not None else items)
@@ -55,6 +56,7 @@ class Reading:
             na=self.na,
             categorical=self.categorical,
             numeric=self.numeric,
+            log=self.log,
             hidden=self.environment,
         )
 

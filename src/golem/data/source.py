@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from golem.data.coded_tables import CodedTable, counts_in_moments
+from golem.data.column_patterns import expanded
 from golem.data.files.batches import naming
 from golem.data.files.covariance_files import CovarianceFile, is_tetrad_covariance
 from golem.data.files.level_scan import reading_categories
@@ -21,6 +22,7 @@ from golem.data.files.table_files import TableFiles, find_files
 from golem.data.levels import warn_of_similar_levels
 from golem.data.missing import MissingChoice
 from golem.data.moments import Moments
+from golem.data.outliers import MOST_NUMBERS
 from golem.data.readers import COPIES_OF_EM, FileRows, moments_by_em, read_rows, shards_by_label
 from golem.data.reading import Reading
 from golem.data.refused_tables import describing_refusal
@@ -50,8 +52,6 @@ ROWS_UP_TO = 2**28
 SHARDS = 100
 # Half of these are a half of the rows. Each has a covariance, which takes too much memory for many columns.
 HALVED_SHARDS, _MOST_HALVED = 16, 1000
-# Tables with more numbers are not kept in memory for the checks that need rows, which then use a sample.
-MOST_NUMBERS = 5_000_000
 # Memory for one code of a category in all copies of the rows.
 _BYTES_PER_CODE = 24
 
@@ -135,6 +135,7 @@ class CovarianceSource:
             (Set("header", reading.header), reading.header is not None),
             (Set("categorical", [...]), bool(reading.categorical)),
             (Set("numeric", [...]), bool(reading.numeric)),
+            (Set("log", [...]), bool(reading.log)),
             (by_rows, divided),
             (Set("scheduler"), scheduler is not None),
         ]
@@ -147,7 +148,7 @@ class CovarianceSource:
         if len(self.paths) > 1:
             raise ValueError(f"A covariance matrix is one file; got {quoted(list(map(str, self.paths)))}.")
         file = CovarianceFile.read(self.paths[0], reading.rows)
-        self.table = Table.single(file.moments(reading.columns, reading.drop))
+        self.table = Table.single(file.moments(reading.columns, expanded(reading.drop, file.names, "drop")))
         self.names, self.all_names = self.table.names, file.names
 
     def read(self, missing: MissingChoice, progress: ProgressDisplay) -> Table:

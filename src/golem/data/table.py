@@ -45,6 +45,8 @@ class Table:
         One per environment; all have the same variables.
     is_named : bool
         Whether the columns have names of their own, and not x0, x1, ...
+    robust_note : str
+        Whether the moments are those of ranks, and why; empty if this was not asked.
 
     Examples
     --------
@@ -57,6 +59,7 @@ class Table:
 
     parts: tuple[Part, ...]
     is_named: bool = True
+    robust_note: str = ""
 
     @classmethod
     def single(cls, moments: Moments, rows: RowSource = None, is_named: bool = True) -> Table:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -25,6 +26,7 @@ _DICTIONARY = (
 )
 # How NumPy's message about text begins.
 _TEXT = "could not convert string to float: "
+_CONTROL = re.compile("[\x1c-\x1f]")
 _FEWER = "Use fewer rows or columns, or read the table from files with golem.readers.moments_from_file."
 
 
@@ -39,6 +41,8 @@ def is_table(data: Any) -> bool:
     import narwhals.stable.v1 as nw
     from narwhals.exceptions import DuplicateError
 
+    if isinstance(named := getattr(data, "column_names", None), list):  # PyArrow, whose columns are arrays
+        column_names(named, len(named))
     try:
         frame = nw.from_native(data, pass_through=True)
     except DuplicateError:
@@ -141,11 +145,12 @@ def _has_whole_numbers(series: Any) -> bool:
 
 
 def parsed(text: str | bytes) -> float | None:
-    """Return the number that a text contains, or None."""
+    r"""Return the number that a text contains, or None; Python takes control characters around it for blanks."""
     try:
-        return float(text)
+        number = float(text)
     except ValueError:
         return None
+    return None if isinstance(text, str) and _CONTROL.search(text) else number
 
 
 def float_rows(rows: Any) -> Matrix:

@@ -136,6 +136,10 @@ class Part:
         """Return some of the rows of this part, given what `units` has drawn."""
         return replace(self, moments=drawn[0], rows=drawn[1], shards=())
 
+    def all_rows(self) -> Matrix | None:
+        """Return the coded rows that the moments are of; None if not all of them are at hand."""
+        return None if self.shards else all_rows(self.moments, self.read_rows())
+
     @property
     def is_in_memory(self) -> bool:
         """Whether the rows are in memory, all of them."""
@@ -144,18 +148,20 @@ class Part:
     @property
     def has_all_rows(self) -> bool:
         """Whether the rows that the moments are of are at hand."""
-        return all_rows(self.moments, self.read_rows()) is not None
+        return self.all_rows() is not None
 
     def with_ranks(self) -> Part:
         """Return the same rows with the moments of their normal scores; a ValueError if not all rows are at hand."""
         if self.ranked:
             return self
-        rows, moments = all_rows(self.moments, self.read_rows()), self.moments
+        rows, moments = self.all_rows(), self.moments
         if rows is None:
             raise ProblemError.of(
                 "{robust='ranks'} needs all rows in memory, and there are only moments or a sample of the rows. Use "
                 "{robust='off'}."
             )
+        if moments.coding.is_discrete:
+            raise ProblemError.of("{robust='ranks'} needs numbers, and all columns are categories. Use {robust='off'}.")
         scores = CodedTable(moments.coding, normal_scores(rows, moments.coding))
         found = scores.moments("em" if np.isnan(rows).any() else "error")
         return replace(self, moments=replace(found, missing=moments.missing), ranked=True)

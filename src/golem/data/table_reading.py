@@ -19,6 +19,7 @@ from golem.data.levels import warn_of_codes, warn_of_rare_levels
 from golem.data.missing import MissingChoice
 from golem.data.moments import Moments
 from golem.data.resampling import merged
+from golem.data.robust import RobustChoice, robust_table
 from golem.data.table import Part, RowSource, Table
 from golem.data.table_errors import MissingValuesError
 from golem.data.table_input import are_booleans, is_mapping, is_table, real_matrix, rows_and_names
@@ -40,6 +41,7 @@ def read_table(
     environments: Any = None,
     targets: Targets | None = None,
     missing: MissingChoice = "error",
+    robust: RobustChoice = "off",
     rows: Any = None,
     names: Sequence[str] | None = None,
 ) -> Table:
@@ -55,6 +57,8 @@ def read_table(
         The variables that each environment changes; see `Table.of`.
     missing : {"error", "drop", "em"}
         Treatment of missing values, in each environment by itself.
+    robust : {"auto", "ranks", "off"}
+        Whether the moments are those of ranks, in each environment by itself; see `robust_table`.
     rows : array of shape (r, d), mapping from labels to such arrays, or a function that returns one, optional
         Rows of moments, or a sample of them.
     names : sequence of str, optional
@@ -80,7 +84,7 @@ def read_table(
     else:
         found = _without_environments(X, missing)
         found = found if names is None else found.aligned(names)
-    return _with_rows(found, rows)
+    return _with_rows(robust_table(found, robust), rows)
 
 
 def is_interventional(X: Any, environments: Any = None, targets: Targets | None = None) -> bool:

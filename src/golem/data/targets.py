@@ -72,12 +72,13 @@ def resolve_targets(
         )
     require_unique(map(str, targets), "targets")
     given = {str(label): value for label, value in targets.items()}
+    known = set(labels)
+    unknown = [label for label in given if label not in known]
     if unnamed := [label for label in labels if label not in given]:
-        unknown = [label for label in given if label not in labels]
         are = "which is" if len(unknown) == 1 else "which are"
         more = f" {source_of(targets)} lists {quoted(unknown)}, {are} not in the data." if unknown else ""
         raise ValueError(f"{no_targets(unnamed, unknown, source_of(targets))}{more}")
-    if unknown := [label for label in given if label not in labels]:
+    if unknown:
         hint = suggestion(unknown[0], labels, "environments")
         raise ValueError(f"{no_rows(unknown, 'no row', source_of(targets))} {hint}")
     return {label: _columns(label, value, names) for label, value in given.items()}

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from golem.data.collinearity import COPY, LARGEST_SHARE, most_determined, rounding_share_of
+from golem.data.collinearity import COPY, LARGEST_SHARE, SOME, most_determined, rounding_share_of
 from golem.data.table_errors import no_values
 from golem.data.variables import Coding, Variable
 from golem.runtime.messages import counted, quoted, shortened
@@ -53,6 +53,14 @@ class Unusable(Problem):
         """Describe a column that others determine; without others it is constant."""
         kind: Kind = "combination" if len(by) > 1 else "copy" if by else "constant"
         return cls(kind, (name,), determined_by=tuple(by))
+
+    @classmethod
+    def constant(cls, name: str, value: float) -> Unusable:
+        """Describe a column of one value; of large numbers, the last digits may differ."""
+        if abs(value) * _CONSTANT < 1:
+            return cls("constant", (name,))
+        sentence = f"Column {name!r} is constant in the first 14 digits of its numbers, which are all that golem uses."
+        return cls("constant", (name,), sentence, "subtract a number of this size before golem reads it")
 
     @property
     def name(self) -> str:
@@ -120,7 +128,7 @@ def unusable_columns(moments: Moments) -> list[Unusable]:
     if len(R) and moments.n > len(R) - len(found):
         found = _dependent(R)
     names = [moments.names[j] for j in varying]
-    reasons = {moments.names[j]: Unusable.determined(moments.names[j], ()) for j in np.nonzero(flat)[0]}
+    reasons = {moments.names[j]: Unusable.constant(moments.names[j], moments.mean[j]) for j in np.nonzero(flat)[0]}
     reasons |= {names[j]: Unusable.determined(names[j], [names[k] for k in basis]) for j, basis in found.items()}
     return [reasons[name] for name in moments.names if name in reasons]
 
@@ -136,7 +144,10 @@ def unusable_in_rows(X: Matrix, names: tuple[str, ...]) -> list[Unusable]:
     lowest, highest = np.where(absent, np.inf, X).min(axis=0), np.where(absent, -np.inf, X).max(axis=0)
     flat = lowest >= highest
     empty = np.asarray(absent.all(axis=0))
-    found = {names[j]: Unusable("empty" if empty[j] else "constant", (names[j],)) for j in np.nonzero(flat)[0]}
+    found = {
+        names[j]: Unusable("empty", (names[j],)) if empty[j] else Unusable.constant(names[j], lowest[j])
+        for j in np.nonzero(flat)[0]
+    }
     varying = np.nonzero(~flat)[0]
     complete = X[~absent[:, varying].any(axis=1)][:, varying]
     if len(complete) > len(varying):
@@ -197,7 +208,8 @@ def _dependent(R: Matrix) -> dict[int, tuple[int, ...]]:
         row: Vector = solve_triangular(L[:k, :k], R[kept, j], lower=True, check_finite=False) if k else np.empty(0)
         rest = R[j, j] - row @ row
         weights = solve_triangular(L[:k, :k], row, lower=True, trans=1, check_finite=False) if k else row
-        if np.finfo(float).eps * (1 + np.abs(weights).sum()) ** 2 >= LARGEST_SHARE * rest:
+        error = np.finfo(float).eps * min((1 + np.abs(weights).sum()) ** 2, SOME * (1 + weights @ weights))
+        if error >= LARGEST_SHARE * rest:
             used = np.abs(weights) > _USED * np.abs(weights).max()
             found[j] = tuple(kept[i] for i in np.nonzero(used)[0])
         else:
@@ -357,7 +369,7 @@ def unusable_sentence(columns: Sequence[Unusable]) -> str:
     """Say which columns cannot be used, and why."""
 
     def of_kind(kind: Kind) -> list[Unusable]:
-        return [column for column in columns if column.kind == kind]
+        return [column for column in columns if column.kind == kind and not column.sentence]
 
     reasons = [column.sentence for column in columns if column.sentence]
     empty, constants = ([column.name for column in some] for some in (of_kind("empty"), of_kind("constant")))

@@ -25,6 +25,7 @@ from golem.data.dependence import dependence
 from golem.data.knowledge import Knowledge
 from golem.data.table import Table
 from golem.directions.equivalence_class import open_edges
+from golem.directions.factors import few_factors
 from golem.directions.learned_graph import LearnedGraph
 from golem.graphs.edges import Edges
 from golem.runtime.arrays import to_numpy
@@ -35,13 +36,15 @@ from golem.runtime.types import BoolMatrix, BoolVector, Vector
 from golem.score.node_score import NodeScore, Variant
 from golem.score.sparsity import L0
 from golem.search.exact_order import LARGEST_EXACT
-from golem.search.reversals import Reversals
 from golem.search.search_order import search_order
 
 # What a direction needs to be claimed: the loss of score of the best graph with the reverse, in units of the deviance,
 # and the share of halves with the same direction. benchmarks/claims.py chose them.
 LEAST_MARGIN = 6.0
 LEAST_STABILITY = 0.3
+# More rows count as this many. No linear model is right to the precision of more of them: what only they show is as
+# small as its errors.
+MOST_ROWS = 2000
 # Pairs of halves per variant, for tables with at most so many columns.
 _PAIRS = {100: 6, 400: 3}
 _FEWEST_PAIRS = 2
@@ -93,8 +96,9 @@ def evidence_by_structure(
     callback: Counter | None = None,
 ) -> StructureEvidence:
     """Return the evidence for the directions of some edges of a graph; `score` has the table with its rows."""
+    # Where a few hidden causes explain everything, no edge is real, and neither is its direction.
     margin, stability = np.full(len(graph), np.nan), np.full(len(graph), np.nan)
-    if not asked.any():
+    if not asked.any() or few_factors(score.table.moments(score.intercepts)):
         return StructureEvidence(margin, stability)
     variants, block = _variants(score, len(graph))
     pairs = next((few for most, few in _PAIRS.items() if graph.d <= most), _FEWEST_PAIRS)
@@ -134,10 +138,8 @@ def _variants(score: NodeScore, edges: int) -> tuple[list[Variant], int]:
     independent = _independent_share(score.table)
     block = 1 if independent == 1.0 else int(np.ceil(2 / independent))
     variants = score.penalized(penalty).variants()
-    if block > 1:
-        # A half that counts all of its rows would find edges that are not there.
-        variants = [_counting(variant, independent) for variant in variants]
-    return variants, block
+    counted = min(independent, MOST_ROWS / score.table.n)
+    return [_counting(variant, counted) for variant in variants] if counted < 1 else variants, block
 
 
 def _counting(variant: Variant, share: float) -> Variant:
@@ -207,6 +209,8 @@ def _losses(
     progress: _Progress,
 ) -> Vector:
     """Return how much worse the best graphs with the reverses of some edges are."""
+    from golem.search.reversals import Reversals  # imports numba
+
     if not arrows:
         return np.zeros(0)
     search = Reversals(score.costs(), *masks, graph.by_child(), random_state)

@@ -5,8 +5,9 @@ the effect is the coefficient of the cause in the regression of the target on th
 Maathuis, Kalisch and Bühlmann 2009). Which sets occur is found by directing the links at the cause and all that
 follows from them (Perković, Kalisch and Maathuis 2017), so that the range is exact without listing the graphs.
 
-A link that the equivalence class directs, but without evidence for it, counts as open. Then the colliders that it is
-part of need not be colliders, and the range is over more graphs than the class has.
+A link that the equivalence class directs, or that follows from other directions, is in doubt if it is given as a link
+nevertheless: the structure that directs it has no evidence. Then it counts as open, the triples of nodes with this link
+may be colliders or not, and the range is over more graphs than the class has.
 """
 
 from __future__ import annotations
@@ -54,9 +55,9 @@ class EffectRanges:
     ) -> None:
         self.covariance = np.asarray(covariance, dtype=float)
         self._columns = np.arange(edges.d)[:, None] if columns is None else columns
-        self._optional = _optional_colliders(edges, links)
+        self._in_doubt = _triples_in_doubt(edges, links)
         self._graph = Pdag.from_edges(edges, links)
-        self._graph.close(ambiguous=self._optional, fourth=True)
+        self._graph.close(ambiguous=self._in_doubt, fourth=True)
         self._found: dict[int, list[Pdag] | None] = {}
 
     def of(self, source: int, target: int) -> tuple[Matrix, Matrix]:
@@ -67,7 +68,7 @@ class EffectRanges:
         if ways is None:
             unknown = np.full((len(a), len(y)), np.nan)
             return unknown, unknown
-        effects = np.stack([self._effect(way, source, target) for way in ways])
+        effects = np.stack([effect for way in ways for effect in self._effects(way, source, target)])
         return effects.min(axis=0), effects.max(axis=0)
 
     def reaching(self, target: int) -> list[int]:
@@ -89,7 +90,7 @@ class EffectRanges:
         """Return the sets of linked neighbours that can be parents together: without a new collider at the node."""
         graph, sets = self._graph, [0]
         for a in members(graph.neighbours[x]):
-            joined = graph.adjacent[a] | self._optional.get((x, a), 0) | 1 << a
+            joined = graph.adjacent[a] | self._in_doubt.get((x, a), 0) | 1 << a
             sets += [own | 1 << a for own in sets if not (own | graph.parents[x]) & ~joined]
             if len(sets) > MOST_SETS:
                 return None
@@ -106,20 +107,26 @@ class EffectRanges:
         near = lines | 1 << x
         for a in members(lines):  # Meek's fourth rule reads edges two steps away
             near |= graph.neighbours[a]
-        graph.close(near, self._optional, fourth=True)
+        graph.close(near, self._in_doubt, fourth=True)
         is_new = len(graph.conflicts()) > len(self._graph.conflicts())
         return None if is_new or graph.parents[x] & _reached(graph.children, x) else graph
 
-    def _effect(self, graph: Pdag, source: int, target: int) -> Matrix:
-        """Return the effect given the parents of the source, per column of source and target."""
+    def _effects(self, graph: Pdag, source: int, target: int) -> list[Matrix]:
+        """Return the effects given the parents of the source, per column of source and target: one, and perhaps none.
+
+        Along links in doubt, some graph may have no path to the target, although the covariance suggests an effect.
+        """
         a, y = self._columns[source], self._columns[target]
         ahead = [children | lines for children, lines in zip(graph.children, graph.neighbours, strict=True)]
-        if graph.parents[source] >> target & 1 or not _reached(ahead, source) >> target & 1:
-            return np.zeros((len(a), len(y)))
+        possible, none = _reached(ahead, source), np.zeros((len(a), len(y)))
+        if graph.parents[source] >> target & 1 or not possible >> target & 1:
+            return [none]
         used = np.concatenate([a, *(self._columns[i] for i in members(graph.parents[source]))])
         S = self.covariance
         found: Matrix = np.linalg.lstsq(S[np.ix_(used, used)], S[np.ix_(used, y)], rcond=None)[0]
-        return found[: len(a)]
+        in_doubt = any((possible | 1 << source) >> j & 1 for j, _ in self._in_doubt)
+        is_sure = not in_doubt or _reached(graph.children, source) >> target & 1
+        return [found[: len(a)], *([] if is_sure else [none])]
 
 
 def effect_range(
@@ -150,19 +157,23 @@ def implied_covariance(edges: Edges, weights: Vector, variances: Vector, nodes: 
     return np.asarray(effects.T * variances[nodes] @ effects)
 
 
-def _optional_colliders(edges: Edges, links: BoolVector) -> dict[tuple[int, int], int]:
-    """Return the colliders that contain a link: for the middle and one end, the other ends."""
-    parents, open_parents, adjacent = [0] * edges.d, [0] * edges.d, [0] * edges.d
+def _triples_in_doubt(edges: Edges, links: BoolVector) -> dict[tuple[int, int], int]:
+    """Return the unshielded triples that need not be colliders or not, as shown: by the middle and an end, other ends.
+
+    These have a link that the class and the other directions would direct.
+    """
+    graph = Pdag.from_edges(edges, links & edges.find_reversible())
+    graph.close(fourth=True)
+    doubted = [0] * edges.d
     for (i, j), is_link in zip(edges.pairs(), links.tolist(), strict=True):
-        parents[j] |= 1 << i
-        open_parents[j] |= is_link << i
-        adjacent[i] |= 1 << j
-        adjacent[j] |= 1 << i
+        if is_link and not graph.neighbours[i] >> j & 1:
+            doubted[i] |= 1 << j
+            doubted[j] |= 1 << i
     found: dict[tuple[int, int], int] = {}
-    for j in (j for j, own in enumerate(open_parents) if own):
-        for a in members(parents[j]):
-            others = parents[j] if open_parents[j] >> a & 1 else open_parents[j]
-            if apart := others & ~(adjacent[a] | 1 << a):
+    for j in (j for j, own in enumerate(doubted) if own):
+        for a in members(graph.adjacent[j]):
+            others = graph.adjacent[j] if doubted[j] >> a & 1 else doubted[j]
+            if apart := others & ~(graph.adjacent[a] | 1 << a):
                 found[j, a] = apart
     return found
 

@@ -123,15 +123,18 @@ class EdgeRecord(NamedTuple):
         only the noise variances (which depend on the units), or the shape of the noise, give it. "interventions":
         experiments give it. "unchecked": the class has this direction, but whether it is stable was not checked.
         "none": no evidence.
-    strength : float or None
+    direction_strength : float or None
         Of "shape", "interventions" and, with noise="ev", "variances": deviance by which the best member of the class
         with the other direction is worse. Of "variances" with noise="auto": twice the log odds of the direction.
         "interventions" has at most -2 log p of the tests of the rows.
-    error_rate : float or None
+    direction_error_rate : float or None
         Of "shape": a p-value. With Gaussian noise, evidence this strong would appear in at most this share of
         components.
     edge_strength : float or None
         In a table with categories: how much the deviance rises without the edge.
+    standardized_weight, standard_error : float or None
+        The weight in standard deviations of both ends, which the terminal calls its strength, and the error of the
+        weight by least squares. None if an end is a category; the error also if the weights are not least squares.
     """
 
     source: str
@@ -139,9 +142,11 @@ class EdgeRecord(NamedTuple):
     weight: float
     directed: bool
     direction_from: DirectionSource
-    strength: float | None = None
-    error_rate: float | None = None
+    direction_strength: float | None = None
+    direction_error_rate: float | None = None
     edge_strength: float | None = None
+    standardized_weight: float | None = None
+    standard_error: float | None = None
 
 
 @dataclass(frozen=True, eq=False)

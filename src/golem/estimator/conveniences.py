@@ -9,7 +9,32 @@ from sklearn.utils import estimator_html_repr
 from sklearn.utils.validation import check_is_fitted
 
 
-class Conveniences:
+class GraphQuestions:
+    """What a model says about one variable, and how it is saved."""
+
+    def effects_on(self: Any, target: str, bootstrap: Any = None) -> Any:
+        """Return what drives a variable: total effects, ranked, as ranges where directions are open.
+
+        See `golem.output.effects_on`; `bootstrap` is what `golem.bootstrap` returned for this model.
+        """
+        from golem.output.effects import effects_on
+
+        return effects_on(self, target, bootstrap)
+
+    def parents(self: Any, variable: str) -> tuple[str, ...]:
+        """Return the causes of a variable; links, which may point either way, do not count."""
+        from golem.output.effects import parents
+
+        return parents(self, variable)
+
+    def markov_blanket(self: Any, variable: str) -> tuple[str, ...]:
+        """Return the variables that make all others irrelevant for predicting one."""
+        from golem.output.effects import markov_blanket
+
+        return markov_blanket(self, variable)
+
+
+class Conveniences(GraphQuestions):
     """Shortcuts to functions of `golem.assessment` and `golem.output`."""
 
     def certify(self: Any, tolerance: float = 1e-6) -> Any:
@@ -23,6 +48,28 @@ class Conveniences:
         from golem.assessment.diagnostics import diagnose
 
         return diagnose(self, X, refit=refit)
+
+    def save(self: Any, folder: Any) -> Any:
+        """Write graph.json, edges.csv and weights.csv into a folder; `golem.load` reads them."""
+        from golem.output.document import save
+
+        check_is_fitted(self, "graph_")
+        return save(self, folder)
+
+    def summary(self: Any, X: Any = None, *, bootstrap: Any = None) -> str:
+        """Return the graph and the findings as text, as `golem fit` prints them; `print(model)` shows the same.
+
+        Parameters
+        ----------
+        X : table, optional
+            The rows of the fit, for the checks that need them.
+        bootstrap : Bootstrap, optional
+            What `golem.bootstrap` returned for this model.
+        """
+        from golem.cli.fit_summary import summary_text
+
+        check_is_fitted(self, "graph_")
+        return summary_text(self, X, bootstrap)
 
     def plot(self: Any, **options: Any) -> Any:
         """Draw the learned graph, or the weight matrix of a large one; see `golem.plots.plot_model`."""
@@ -60,6 +107,10 @@ class NotebookDisplay:
         from golem.output.notebook import model_html
 
         return model_html(model)
+
+    def __str__(self) -> str:
+        model: Any = getattr(self, "estimator_", self)
+        return str(model.summary()) if hasattr(model, "graph_") else repr(self)
 
     def _repr_mimebundle_(self, **_: Any) -> dict[str, str]:
         plain = {"text/plain": repr(self)}

@@ -100,6 +100,20 @@ class Fit:
         """How much the deviance rises without each edge, if its weight does not say how strong it is, or NaN."""
         return self.score.strengths(self.graph)
 
+    @functools.cached_property
+    def standardized_weights(self) -> Vector:
+        """The weights in standard deviations of the columns; NaN where an end is a category."""
+        scale = np.sqrt(self.score.regression.variances())
+        return np.asarray(self.graph.weights * scale[self.graph.causes] / scale[self.graph.children])
+
+    @functools.cached_property
+    def standard_errors(self) -> Vector | None:
+        """The standard errors of the weights, NaN if there is no weight; None if they are not least squares."""
+        refit = self.score.refit(self.graph)
+        if not np.allclose(refit.weights, self.graph.weights, rtol=1e-6, atol=0, equal_nan=True):
+            return None
+        return self.score.regression.standard_errors(refit)
+
 
 def learn(table: Table, settings: Settings, checkpoint: Path | None = None) -> Fit:
     """Learn the graph of a table."""

@@ -16,6 +16,7 @@ from golem.data.inputs import TableEstimator
 from golem.data.knowledge import KnowledgeLike
 from golem.data.missing import MissingChoice
 from golem.data.moments import Moments
+from golem.data.robust import RobustChoice
 from golem.data.table import Intercepts, Intervention
 from golem.data.table_errors import NotNumericError
 from golem.data.table_reading import Targets, is_interventional, read_table
@@ -87,6 +88,11 @@ class Golem(NotebookDisplay, TableEstimator, GraphMatrices, Conveniences):
     missing : {"error", "drop", "em"}
         Treatment of missing values (NaN, null): raise an error, drop their rows, or estimate means and covariances by
         Gaussian EM and learn from these (docs/missing.md). Moments have their own setting.
+    robust : {"auto", "ranks", "off"}
+        Whether to learn from correlations of ranks (normal scores) with the scales of the columns, which withstand
+        outliers and heavy tails: if the table has outliers, always, or never (docs/robustness.md). "ranks" needs all
+        rows in memory and cannot be used with noise="ev". "auto" does not apply to noise="ev", Adam, L-BFGS and
+        Moments.
     shape : {"auto", "off"}
         Whether the shape of the noise may decide directions that the equivalence class leaves open, where it is not
         Gaussian and the linear model holds (docs/directions.md). This needs rows. It applies to solver="order" unless
@@ -199,6 +205,7 @@ class Golem(NotebookDisplay, TableEstimator, GraphMatrices, Conveniences):
         cycles: CycleRemoval | None = None,
         knowledge: KnowledgeLike = None,
         missing: MissingChoice = "error",
+        robust: RobustChoice = "auto",
         shape: Literal["auto", "off"] = "auto",
         evidence: Literal["auto", "full", "fast"] = "auto",
         intervention: Intervention = "soft",
@@ -223,6 +230,7 @@ class Golem(NotebookDisplay, TableEstimator, GraphMatrices, Conveniences):
         self.cycles = cycles
         self.knowledge = knowledge
         self.missing = missing
+        self.robust = robust
         self.shape = shape
         self.evidence = evidence
         self.intervention = intervention
@@ -291,7 +299,8 @@ class Golem(NotebookDisplay, TableEstimator, GraphMatrices, Conveniences):
         settings = self.settings.check()
         file = settings.checkpoint_path(checkpoint)
         settings.require_for(is_interventional(X, environments, targets))
-        table = read_table(X, environments=environments, targets=targets, missing=self.missing, rows=rows)
+        how: dict[str, Any] = {"missing": self.missing, "robust": settings.robust_moments, "rows": rows}
+        table = read_table(X, environments=environments, targets=targets, **how)
         self.adopt(learn(table, settings, file))
         if self.evidence == "full":
             self.check_directions(table)
@@ -334,8 +343,8 @@ class Golem(NotebookDisplay, TableEstimator, GraphMatrices, Conveniences):
         check_is_fitted(self, "fit_")
         table = self.__dict__.pop("_table", None)
         if X is not None:
-            names = self.table_.names
-            table = read_table(X, environments=environments, targets=targets, missing=self.missing, names=names)
+            how: dict[str, Any] = {"missing": self.missing, "robust": "ranks" if self.table_.is_ranked else "off"}
+            table = read_table(X, environments=environments, targets=targets, names=self.table_.names, **how)
         if self.fit_.graph.sources is None or not self.fit_.graph.directed_by("unchecked").any():
             return self
         if table is None:

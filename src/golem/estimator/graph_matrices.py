@@ -106,8 +106,9 @@ class GraphMatrices:
     @functools.cached_property
     def edges_(self) -> list[EdgeRecord]:
         """One record per edge, sorted by source, then target."""
-        graph, names = self._judged, self.table_.names
-        sources, gains = known(graph.sources).tolist(), self.fit_.strengths
+        graph, names, fit = self._judged, self.table_.names, self.fit_
+        sources = known(graph.sources).tolist()
+        more = (graph.strength, graph.error_rate, fit.strengths, fit.standardized_weights, fit.standard_errors)
         return [
             EdgeRecord(
                 names[graph.causes[k]],
@@ -115,10 +116,7 @@ class GraphMatrices:
                 float(graph.weights[k]),
                 sources[k] not in LINK_SOURCES,
                 sources[k],
-                *(
-                    None if values is None or np.isnan(values[k]) else float(values[k])
-                    for values in (graph.strength, graph.error_rate, gains)
-                ),
+                *(None if values is None or np.isnan(values[k]) else float(values[k]) for values in more),
             )
             for k in np.lexsort((graph.children, graph.causes)).tolist()
         ]

@@ -15,6 +15,7 @@ import numpy as np
 
 from golem.data.inputs import require_shape
 from golem.data.missing import require_choice
+from golem.data.robust import ROBUST, RobustChoice
 from golem.data.table import INTERCEPTS, INTERVENTIONS
 from golem.gradient.adam import Adam
 from golem.gradient.gradient_solver import GradientSolver
@@ -36,6 +37,7 @@ STARTS = ("zeros", "ev")
 _CHOICES = {
     "cycles": (None, "paper", "gentle", "none"),
     "dtype": ("float64", "float32"),
+    "robust": ROBUST,
     "shape": ("auto", "off"),
     "evidence": ("auto", "full", "fast"),
 }
@@ -63,6 +65,7 @@ class Settings:
     cycles: Any
     knowledge: Any
     missing: Any
+    robust: Any
     shape: Any
     evidence: Any
     intervention: Any
@@ -138,6 +141,13 @@ class Settings:
         those of the paper.
         """
         return self.shape == "auto" and self.counts_edges and self.noise != "ev"
+
+    @property
+    def robust_moments(self) -> RobustChoice:
+        """Whether to learn from ranks; "auto" does not apply to equal variances, nor to the solvers of the paper."""
+        plain = self.robust == "auto" and (self.noise == "ev" or not self.counts_edges)
+        chosen: RobustChoice = "off" if plain else self.robust
+        return chosen
 
     @property
     def score_settings(self) -> ScoreSettings:
@@ -250,6 +260,11 @@ class Settings:
         """Check that the solver uses all parameters that are set."""
         if self.threshold == "lr" and self.cycles == "none":
             raise ProblemError(Set("threshold", "lr"), " needs an acyclic graph. Leave out cycles='none'.")
+        if self.robust == "ranks" and self.noise == "ev":
+            raise ProblemError.of(
+                "{robust='ranks'} cannot be used with {noise='ev'}, which compares the variances of the values. Use "
+                "{noise='auto'} or {noise='nv'}, or {robust='off'}."
+            )
         if isinstance(solver, Order):
             remedy = "{solver='order'} does not use it. Leave it out, or, for a table of numbers, use {solver='lbfgs'}"
             useless = dict.fromkeys((name for name in OF_GRADIENTS if name != "max_iter"), remedy)
@@ -271,6 +286,8 @@ class Settings:
         """Check that the solver can work on the device and with the numbers that are set."""
         if self.device != "auto":
             Placement(self.device)  # raises for a device that does not exist
+        if self.robust == "ranks" and not isinstance(solver, Order) and solver.uses_rows:
+            raise ProblemError(Set("robust", "ranks"), " cannot be used with minibatches, which are raw rows.")
         if (self.device not in ("cpu", "auto") or self.dtype != "float64") and self._gpu_from(solver) is None:
             name = "dtype" if self.device in ("cpu", "auto") else "device"
             raise ProblemError.of(
@@ -349,6 +366,7 @@ def paper_settings(noise: str, accelerate: bool, own_solver: bool) -> dict[str, 
         "init": "ev" if noise == "nv" else "zeros",
         "acyclicity": "expm",
         "cycles": "paper",
+        "robust": "off",
     }
 
 

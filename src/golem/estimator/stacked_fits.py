@@ -67,7 +67,7 @@ def fit_stacked(
     prepared: list[tuple[NodeScore, Knowledge]] = []
     for number, table in enumerate(tables):
         with _warning_of(number):
-            prepared.append(prepare(read_table(table, missing=model.missing), settings))
+            prepared.append(prepare(read_table(table, missing=model.missing, robust=settings.robust_moments), settings))
     moments = [score.table.moments() for score, _ in prepared]
     sizes = sorted({m.d for m in moments})
     if len(sizes) > 1:

@@ -1,8 +1,8 @@
 """Checkpoints: the state of a long solve in a file, so that a later call can continue it.
 
 The file is an npz archive of plain arrays. `about` is a JSON text with a version and what the solve depends on: the
-settings and a hash of the data. The other names begin with the stage that they belong to, such as "golem-ev". A stage
-has either the state of the solver or, once it has ended, its solution.
+settings and a hash of the data. `sha256` is a hash of all other arrays. Their names begin with the stage that they
+belong to, such as "golem-ev". A stage has either the state of the solver or, once it has ended, its solution.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import hashlib
 import json
 import time
 import zipfile
+import zlib
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -20,13 +21,21 @@ from numpy.typing import NDArray
 
 from golem.runtime.arrays import to_numpy
 from golem.runtime.files import replacing
+from golem.runtime.messages import shortened
 from golem.runtime.types import Array
 from golem.score.solution import Solution, solution_arrays, solution_from
 
 Arrays = dict[str, NDArray[Any]]
 
-_VERSION = 1
-_ABOUT = "about"
+_VERSION = 2
+_ABOUT, _HASH = "about", "sha256"
+# The arrays that the state and the solution of a stage must have, and those of a trace, if there is one.
+_STATE, _SOLUTION = ("B", "m", "v", "step", "seconds"), ("weights", "status", "iterations", "seconds", "stationarity")
+_TRACE = ("trace.iteration", "trace.seconds")
+_MATRICES, _NUMBERS = {"weights", "B", "m", "v", "ended_weights"}, {"step", "iterations", "seconds"}
+# What NumPy and zipfile raise for files that are damaged, or that they did not write.
+_UNREADABLE = (ArithmeticError, AttributeError, EOFError, LookupError, MemoryError, OSError, RuntimeError, TypeError,
+               ValueError, zipfile.BadZipFile, zlib.error)  # fmt: skip
 # Seconds between two files. Writing takes at most one part in `_SHARE` of the time.
 _INTERVAL, _SHARE = 20.0, 20
 # Seconds between two copies of the state in memory, from which Ctrl-C writes the file.
@@ -42,27 +51,36 @@ class Checkpoint:
         The file; it is created if it does not exist.
     identity : mapping of str to str
         What the solve depends on, by name. A file with another identity is refused.
+    shape : tuple of int
+        The shape of the weights.
 
     Raises
     ------
     ValueError
-        If the file is not a checkpoint, or belongs to other data or settings.
+        If the file is not a checkpoint, is damaged, or belongs to other data or settings.
     """
 
-    def __init__(self, path: Path, identity: Mapping[str, str]) -> None:
+    def __init__(self, path: Path, identity: Mapping[str, str], shape: tuple[int, ...]) -> None:
         self._path = path
         self._about = json.dumps({"golem_checkpoint": _VERSION} | dict(identity), sort_keys=True)
         self._arrays: Arrays = {}
         if path.exists():
             self._arrays = _read(path)
             _require_same(path, json.loads(str(self._arrays.pop(_ABOUT))), json.loads(self._about))
+            if not all(
+                _is_whole(self._of(stage), shape) for stage in {name.partition("/")[0] for name in self._arrays}
+            ):
+                raise _not_a_checkpoint(path)
         elif not path.parent.is_dir():
             raise ValueError(f"The folder of the checkpoint {str(path)!r} does not exist. Create it first.")
 
     def solution(self, stage: str) -> Solution | None:
         """Return the solution of a stage that has ended, else None."""
         arrays = self._of(stage)
-        return solution_from(arrays) if "weights" in arrays else None
+        try:
+            return solution_from(arrays) if "weights" in arrays else None
+        except _UNREADABLE:  # a status that does not exist, or no trace
+            raise _not_a_checkpoint(self._path) from None
 
     def state(self, stage: str) -> Arrays:
         """Return the state of a stage that was stopped; empty if it has not begun."""
@@ -74,7 +92,8 @@ class Checkpoint:
             del self._arrays[name]
         self._arrays |= {f"{stage}/{name}": to_numpy(array) for name, array in arrays.items()}
         with replacing(self._path) as temporary, temporary.open("wb") as file:
-            np.savez(file, allow_pickle=False, **{_ABOUT: np.array(self._about)}, **self._arrays)
+            arrays = {_ABOUT: np.array(self._about), **self._arrays}
+            np.savez(file, allow_pickle=False, **arrays, **{_HASH: np.array(_hash_of_all(arrays))})
 
     def end(self, stage: str, solution: Solution) -> None:
         """Write the file with the solution of a stage, unless it was cut short."""
@@ -142,19 +161,45 @@ def seconds_in(path: Path) -> float:
 
 def _read(path: Path) -> Arrays:
     """Read all arrays of a file; raise a ValueError if it is not a checkpoint."""
-    try:
-        with path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
-            arrays: Arrays = {name: archive[name] for name in archive.files}
-        about = json.loads(str(arrays[_ABOUT]))
-        version = about["golem_checkpoint"]
-    except (ValueError, KeyError, TypeError, EOFError, AttributeError, zipfile.BadZipFile):
-        raise ValueError(f"{str(path)!r} is not a checkpoint of golem. Delete it or name another file.") from None
+    with path.open("rb") as file:
+        try:
+            with np.load(file, allow_pickle=False) as archive:
+                arrays: Arrays = {name: archive[name] for name in archive.files}
+            version = int(json.loads(str(arrays[_ABOUT]))["golem_checkpoint"])
+        except _UNREADABLE:
+            raise _not_a_checkpoint(path) from None
     if version != _VERSION:
         raise ValueError(
             f"The checkpoint {str(path)!r} has format {version}, but this version of golem reads format {_VERSION}. "
             "Delete it to start again."
         )
+    if str(arrays.pop(_HASH, "")) != _hash_of_all(arrays):
+        raise ValueError(f"The checkpoint {str(path)!r} was changed or is damaged. Delete it to start again.")
     return arrays
+
+
+def _hash_of_all(arrays: Arrays) -> str:
+    """Return a hash of arrays and their names."""
+    return hash_of(np.array(sorted(arrays)), *(arrays[name] for name in sorted(arrays)))
+
+
+def _is_whole(arrays: Arrays, shape: tuple[int, ...]) -> bool:
+    """Return whether a stage has all arrays of a state or a solution, with the shapes that the solver needs."""
+    points = {name: array for name, array in arrays.items() if name.startswith("trace.")}
+    needed = {*(_SOLUTION if "weights" in arrays else _STATE), *(_TRACE if points else ())}
+    if not needed <= arrays.keys():
+        return False
+    matrices = [arrays[name] for name in arrays.keys() & _MATRICES]
+    numbers = [arrays[name] for name in arrays.keys() & _NUMBERS]
+    return (
+        all(array.shape == shape and array.dtype.kind == "f" for array in matrices)
+        and all(array.shape == () and array.dtype.kind in "if" for array in numbers)
+        and all(array.shape[:1] == points["trace.iteration"].shape for array in points.values())
+    )
+
+
+def _not_a_checkpoint(path: Path) -> ValueError:
+    return ValueError(f"{str(path)!r} is not a checkpoint of golem. Delete it or name another file.")
 
 
 def _require_same(path: Path, found: Mapping[str, str], expected: Mapping[str, str]) -> None:
@@ -162,6 +207,6 @@ def _require_same(path: Path, found: Mapping[str, str], expected: Mapping[str, s
     differs = [name for name in sorted({*expected, *found}) if found.get(name) != expected.get(name)]
     if differs:
         raise ValueError(
-            f"The checkpoint {str(path)!r} belongs to another run: {', '.join(differs)} "
+            f"The checkpoint {str(path)!r} belongs to another run: {shortened(differs)} "
             f"{'differs' if len(differs) == 1 else 'differ'}. Delete it to start again, or name another file."
         )

@@ -82,7 +82,8 @@ class PaperRecipe:
         rows = rows if self.solver.uses_rows else None
         file = None
         if checkpoint is not None:
-            file = Checkpoint(checkpoint, self._identity(covariance, n, noise, name, init, rows))
+            identity = self._identity(covariance, n, noise, name, init, rows)
+            file = Checkpoint(checkpoint, identity, covariance.shape)
         if init is None:
             golem_ev = self.objective(covariance, n, NOISE_MODELS["ev"])
             start = self._solve(golem_ev, None, rows, "golem-ev (start)", file)

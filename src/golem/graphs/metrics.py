@@ -76,7 +76,7 @@ def sid(truth: ArrayLike, estimate: ArrayLike, *, normalize: bool = False) -> fl
     T, E = _pair(truth, estimate)
     if not is_dag(E):
         return float("nan")
-    if not len(T):
+    if len(T) < 2:  # there are no pairs, and gadjid needs one
         return 0.0
     _, mistakes = gadjid.sid(T.astype(np.int8), E.astype(np.int8), edge_direction="from row to column")
     return float(mistakes) / _divisor(T, normalize)

@@ -49,7 +49,7 @@ class EdgeRow:
     direction_from : str or None
         What the direction rests on; None if the graph has a cycle or the method does not say.
     direction_strength, direction_error_rate : float or None
-        The evidence for the direction: `strength` and `error_rate` of `golem.directions.learned_graph.EdgeRecord`.
+        The evidence for the direction; see `golem.directions.learned_graph.EdgeRecord`.
     direction_stability : float or None
         Share of random halves of the rows that have the direction, if the structure gives it.
     robustness_value : float or None
@@ -205,6 +205,11 @@ class NamedGraph:
         """Whether the graph was learned from a table with categories, as far as is known."""
         return self.variables is not None or STRENGTH in self.edge_columns
 
+    @property
+    def is_link(self) -> NDArray[np.bool_]:
+        """Whether each edge has no direction; edges of graphs that do not say so have one."""
+        return np.asarray(self.edge_columns.get("directed", np.ones(len(self.edges))) == 0)
+
     def edge_list(self) -> list[tuple[str, str, dict[str, Any]]]:
         """Return the edges with their attributes, sorted by source, then target, in the order of the names."""
         found = []
@@ -240,12 +245,8 @@ class NamedGraph:
     @property
     def links(self) -> list[tuple[str, str]]:
         """The edges without a direction."""
-        ends = self.edges.pairs()
-        return [
-            (self.names[i], self.names[j])
-            for (i, j), directed in zip(ends, self.edge_columns.get("directed", [True] * len(ends)), strict=True)
-            if not directed
-        ]
+        ends = zip(self.edges.pairs(), self.is_link, strict=True)
+        return [(self.names[i], self.names[j]) for (i, j), is_link in ends if is_link]
 
     def partially_directed(self) -> NamedGraph:
         """Return the graph with its links in both directions and without weights, or the graph itself without links."""

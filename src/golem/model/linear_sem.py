@@ -14,6 +14,7 @@ from golem.data.table_input import is_table, rows_and_names
 from golem.graphs.dag import AdjustmentKind, adjustment_set, is_dag
 from golem.graphs.named_graph import NamedGraph
 from golem.model.linear_equations import NOISE_SHAPES, Intervened, LinearEquations, Prediction, condition, number_of
+from golem.model.named_matrix import NamedMatrix
 from golem.runtime.messages import quoted
 from golem.runtime.names import column_names
 from golem.runtime.problems import Parameter, ProblemError
@@ -118,12 +119,13 @@ class LinearSEM(LinearEquations):
         return self.weights * scale[:, None] / scale
 
     @property
-    def total_effects(self) -> Matrix:
+    def total_effects(self) -> NamedMatrix:
         """Total effects between all variables, (I - B)^-1: sums over directed paths of the products of their weights.
 
-        Entry [i, j] is the change of the mean of x_j when x_i is set one unit higher. The diagonal is 1.
+        Entry [i, j] is the change of the mean of x_j when x_i is set one unit higher; i and j can be names. The
+        diagonal is 1.
         """
-        return total_effects(self.weights)
+        return NamedMatrix.of(total_effects(self.weights), self.names)
 
     def total_effect(self, cause: str | int, effect: str | int) -> float:
         """Return the change of the mean of `effect` when `cause` is set one unit higher; both by name or number.

@@ -6,14 +6,18 @@ Everything here is a function of a model or of its document. Nothing here learns
 from golem.graphs.formats.networkx_formats import from_networkx
 from golem.output.document import Supplement, save
 from golem.output.edge_list import list_edges
+from golem.output.effects import effects_on
 from golem.output.export import export_graph, from_causal_learn, to_causal_learn, to_networkx
+from golem.output.saved_model import load
 
 __all__ = [
     "Supplement",
+    "effects_on",
     "export_graph",
     "from_causal_learn",
     "from_networkx",
     "list_edges",
+    "load",
     "save",
     "to_causal_learn",
     "to_networkx",

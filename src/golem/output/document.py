@@ -162,7 +162,7 @@ def describe(model: Golem, supplement: Supplement | None = None) -> GraphDocumen
     """Return the graph document of a fitted model."""
     supplement = supplement or Supplement()
     bootstrap, diagnosis, selection = supplement.bootstrap, supplement.diagnosis, getattr(model, "selection_", None)
-    fit, recorded = model.fit_, settings(model)
+    fit, recorded = fit_of(model), settings(model)
     graph, score, solution, table = fit.graph, fit.score, fit.solution, fit.table
     raw, sources = solution.raw, Counter(graph.directions().values())
     same = isinstance(raw, Regressions) or np.array_equal(raw, model.weights_)
@@ -176,6 +176,7 @@ def describe(model: Golem, supplement: Supplement | None = None) -> GraphDocumen
         by_shape=sources["shape"],
         by_intervention=sources["interventions"],
         shape_note=graph.shape_note or None,
+        robust_note=table.robust_note or None,
         noise=_noise(fit),
         environments=_environments(table) or None,
         missing=_missing(table.missing, diagnosis),

@@ -16,7 +16,6 @@ from golem.estimator.fit import Fit
 from golem.estimator.golem import Golem
 from golem.graphs.named_graph import EDGE_COLUMNS, LINK_SOURCES, DirectionSource, EdgeRow
 from golem.runtime.messages import counted, quoted
-from golem.runtime.types import Vector
 from golem.score.regression import weighted_edges
 from golem.score.score_settings import ScoreSettings
 from golem.score.solution import Solution, Status
@@ -88,12 +87,12 @@ def list_edges(model: Golem, bootstrap: Bootstrap | None = None) -> list[EdgeRow
             f"The bootstrap has the columns {quoted(bootstrap.names)}, but the model has {quoted(names)}. Run "
             "golem.bootstrap(model, data) with the fitted model."
         )
-    standardized, sources = standardized_weights(fit), graph.directions()
+    standardized, sources = fit.standardized_weights, graph.directions()
     sizes = np.where(np.isnan(fit.strengths), np.abs(standardized), fit.strengths)
     numbers = {
         "weight": graph.weights,
         "standardized_weight": standardized,
-        "standard_error": _standard_errors(fit),
+        "standard_error": fit.standard_errors,
         # A cyclic graph has no model, and a baseline has no penalty per edge.
         "drop_loss": None if graph.sources is None else fit.score.losses(graph),
         "direction_strength": graph.strength,
@@ -118,20 +117,6 @@ def list_edges(model: Golem, bootstrap: Bootstrap | None = None) -> list[EdgeRow
             )
         )
     return found
-
-
-def standardized_weights(fit: Fit) -> Vector:
-    """Return the weights in standard deviations of the columns; NaN where an end is a category."""
-    scale = np.sqrt(fit.score.regression.variances())
-    return np.asarray(fit.graph.weights * scale[fit.graph.causes] / scale[fit.graph.children])
-
-
-def _standard_errors(fit: Fit) -> Vector | None:
-    """Return the standard errors of the weights, NaN if there is no weight; None if they are not least squares."""
-    refit = fit.score.refit(fit.graph)
-    if not np.allclose(refit.weights, fit.graph.weights, rtol=1e-6, atol=0, equal_nan=True):
-        return None
-    return fit.score.regression.standard_errors(refit)
 
 
 def confidence(bootstrap: Bootstrap, i: int, j: int, directed: bool = True) -> dict[str, Any]:

@@ -15,7 +15,8 @@ from golem.graphs.graph_document import GraphDocument
 from golem.graphs.named_graph import NamedGraph
 from golem.model.linear_sem import LinearSEM
 from golem.output.document import graph_keys
-from golem.runtime.files import write_text
+from golem.output.saved_model import SavedModel
+from golem.runtime.files import without_formulas, write_text
 from golem.runtime.messages import counted, shortened
 from golem.runtime.problems import ProblemError, Set
 
@@ -41,6 +42,8 @@ def named_graph(model: Any, bootstrap: Bootstrap | None = None) -> NamedGraph:
         raise ValueError(f"A bootstrap needs a fitted Golem; got {type(model).__name__}.")
     if isinstance(model, NamedGraph):
         return model
+    if isinstance(model, SavedModel):
+        return model.graph
     if isinstance(model, LinearSEM):
         graph = NamedGraph.from_weights(model.weights, model.names)
         columns = {**graph.edge_columns, "standardized_weight": model.standardized_weights[graph.adjacency]}
@@ -53,21 +56,32 @@ def named_graph(model: Any, bootstrap: Bootstrap | None = None) -> NamedGraph:
     return GraphDocument(**graph_keys(model, bootstrap)).graph()
 
 
-def export_graph(model: Any, path: str | Path, format: str | None = None, *, cpdag: bool = False) -> Path:
+def export_graph(
+    model: Any,
+    path: str | Path | None = None,
+    format: str | None = None,
+    *,
+    cpdag: bool = False,
+    spreadsheet: bool = False,
+) -> Path | str:
     """Write the graph of a model for another tool; `golem.readers.read_graph` reads it back.
+
+    Without a path, return the text.
 
     Parameters
     ----------
     model : fitted Golem or baseline, LinearSEM or NamedGraph
         What to write.
-    path : str or Path
+    path : str or Path, optional
         The file, which is written atomically.
     format : str, optional
-        One of graphml, gml, dot, dagitty, lavaan, bnlearn, pcalg, pgmpy, causal-learn, json, csv and matrix.
+        One of graphml, gml, dot, dowhy, dagitty, lavaan, bnlearn, pcalg, pgmpy, causal-learn, json, csv and matrix.
         By default it follows from the file extension. docs/export.md lists what each format keeps.
     cpdag : bool
         Write the Markov equivalence class of the graph, without weights: an edge without a direction in the class is
         undirected (causal-learn) or listed in both directions.
+    spreadsheet : bool
+        Put an apostrophe before names such as `=1+1`, which spreadsheets would compute (csv and matrix).
 
     Raises
     ------
@@ -88,15 +102,20 @@ def export_graph(model: Any, path: str | Path, format: str | None = None, *, cpd
     ...     read_graph(export_graph(sem, f"{folder}/graph.graphml")).edge_list()
     [('a', 'b', {'weight': 2.0, 'standardized_weight': 0.8944271909999159})]
     """
+    if path is None:
+        if format is None:
+            raise ProblemError.of("Without a file, name a format, such as {format='dot'}.")
+        return graph_text(model, format, cpdag=cpdag, spreadsheet=spreadsheet)
     path = Path(path)
-    content = graph_text(model, format_of(path) if format is None else format, cpdag=cpdag)
+    name = format_of(path) if format is None else format
+    content = graph_text(model, name, cpdag=cpdag, spreadsheet=spreadsheet)
     if not path.parent.is_dir():
         raise ValueError(f"Cannot write {path}: the folder {path.parent} does not exist. Create it first.")
     write_text(path, content)
     return path
 
 
-def graph_text(model: Any, format: str, *, cpdag: bool = False) -> str:
+def graph_text(model: Any, format: str, *, cpdag: bool = False, spreadsheet: bool = False) -> str:
     """Return the text that `export_graph` writes.
 
     Examples
@@ -109,6 +128,8 @@ def graph_text(model: Any, format: str, *, cpdag: bool = False) -> str:
     """
     if format not in FORMATS:
         raise ValueError(f"The format must be one of {', '.join(FORMATS)}; got {format!r}.")
+    if spreadsheet and format not in ("csv", "matrix"):
+        raise ProblemError(Set("spreadsheet", True), f" needs the format csv or matrix; got {format!r}.")
     graph = named_graph(model)
     if cpdag and format == "pgmpy":
         graph.require_model()  # raises if pgmpy cannot hold this graph either way
@@ -123,7 +144,7 @@ def graph_text(model: Any, format: str, *, cpdag: bool = False) -> str:
             f"of its equally good directions: {shortened([f'{a!r} --- {b!r}' for a, b in links], 3)}.",
             stacklevel=2,
         )
-    return text
+    return without_formulas(text) if spreadsheet else text
 
 
 def _equivalence_class(graph: NamedGraph) -> NamedGraph:

@@ -11,7 +11,7 @@ import numpy as np
 
 from golem.assessment.p_values import p_text
 from golem.graphs.named_graph import LINK_SOURCES
-from golem.output.edge_list import edge_counts, fit_of, standardized_weights
+from golem.output.edge_list import edge_counts, fit_of
 from golem.output.layout import causal_order, edge_curves, layered_layout
 from golem.runtime.files import replacing
 from golem.runtime.messages import counted
@@ -144,7 +144,7 @@ def _sizes(fit: Fit) -> Vector:
     """Return what the widths of the arrows show: standardized weights or, with categories, edge strengths."""
     # The deviance grows with the square of a correlation.
     strengths = np.sqrt(np.maximum(fit.strengths, 0))
-    return np.where(np.isnan(strengths), np.abs(standardized_weights(fit)), strengths)
+    return np.where(np.isnan(strengths), np.abs(fit.standardized_weights), strengths)
 
 
 def plot_weights(model: Golem, ax: Axes | Figure | None = None, title: str | None = None) -> Axes:
@@ -166,7 +166,7 @@ def plot_weights(model: Golem, ax: Axes | Figure | None = None, title: str | Non
 
     fit = fit_of(model)
     edges, has_strengths = fit.graph, np.isfinite(fit.strengths).any()
-    weights = fit.strengths if has_strengths else standardized_weights(fit)
+    weights = fit.strengths if has_strengths else fit.standardized_weights
     order = causal_order(edges)
     place = np.argsort(order)
     links = np.array([pair in _links(edges) for pair in edges.pairs()], dtype=bool)

@@ -38,8 +38,8 @@ _TYPES: dict[str, Any] = {kind.__name__: kind for kind in (Order, Adam, LBFGS, E
 # Settings that are options of `golem fit`, with the values that need no option.
 _OPTIONS: dict[str, Any] = {
     "noise": "auto", "lambda_sparsity": None, "lambda_dag": None, "threshold": None, "solver": "order", "effort": None,
-    "max_iter": None, "time_limit": None, "device": "cpu", "missing": "error", "random_state": 0, "shape": "auto",
-    "evidence": "auto",
+    "max_iter": None, "time_limit": None, "device": "cpu", "missing": "error", "random_state": 0, "robust": "auto",
+    "shape": "auto", "evidence": "auto",
     "intervention": "soft", "intercepts": "separate", "score_function": "auto",
 }  # fmt: skip
 _NAMES = {"random_state": "--seed", "score_function": "--score"}

@@ -85,14 +85,43 @@ def csv_text(rows: list[list[Any]]) -> str:
     return buffer.getvalue()
 
 
+def is_formula(cell: str) -> bool:
+    """Return whether a spreadsheet would compute a cell of a CSV file instead of showing it."""
+    if not cell.startswith(("=", "+", "-", "@", "\t", "\r", "\n")):
+        return False
+    try:
+        float(cell)
+    except ValueError:
+        return True
+    return False
+
+
+def without_formulas(text: str) -> str:
+    r"""Return a CSV text with an apostrophe before each formula, so that spreadsheets show it.
+
+    Examples
+    --------
+    >>> without_formulas("source,weight\n=1+1,-0.5\n")
+    "source,weight\n'=1+1,-0.5\n"
+    """
+    rows = csv.reader(io.StringIO(text, newline=""))
+    return csv_text([[f"'{cell}" if is_formula(cell) else cell for cell in row] for row in rows])
+
+
 def require_writable(output: Path, what: str = "folder") -> None:
     """Raise a ValueError, before the work begins, if results cannot be written to a folder.
 
     `what` the user named: the folder, or a file in it.
     """
     existing = output
-    while not existing.exists():
+    while not os.path.lexists(existing):
         existing = existing.parent
+    if not existing.exists():
+        raise ProblemError.of(
+            "{existing} is a link that leads nowhere. Choose another {what} for the results ({output=...}).",
+            existing=existing,
+            what=what,
+        )
     if not existing.is_dir():
         raise ProblemError.of(
             "{existing} is a file, not a folder. Choose another {what} for the results ({output=...}).",

@@ -11,6 +11,8 @@ from golem.runtime.problems import ProblemError
 
 # Smaller allocations are left to the operating system.
 _SMALL = 1 << 28
+# Addresses that Python, the libraries and the threads of two cores take.
+_LIBRARIES = 5 << 28
 _CONTROL_GROUPS = Path("/sys/fs/cgroup")
 
 
@@ -23,6 +25,30 @@ def available_cores() -> int:
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
+
+
+def address_space() -> int | None:
+    """Return the bytes of addresses that this process may use (`ulimit -v`), or None if they are not limited."""
+    try:
+        import resource
+    except ImportError:  # Windows
+        return None
+    limit = resource.getrlimit(resource.RLIMIT_AS)[0]
+    return None if limit == resource.RLIM_INFINITY else limit
+
+
+def lack_of_addresses() -> str | None:
+    """Say that `ulimit -v` leaves no room for libraries; None if it does.
+
+    Libraries that do not fit fail in many ways: other errors, and endless attempts.
+    """
+    limit = address_space()
+    if limit is None or (limit >= _LIBRARIES and min(_left_by_limits(), default=limit) >= _SMALL):
+        return None
+    return (
+        f"The limit of memory (ulimit -v) is {limit / 2**30:.1f} GiB, which is too little. The libraries that golem "
+        f"loads need about {_LIBRARIES / 2**30:.1f} GiB, and more on machines with many cores. Raise the limit."
+    )
 
 
 def free_memory() -> int:
@@ -39,7 +65,11 @@ def free_memory() -> int:
 
 
 def _left_by_limits() -> Iterator[int]:
-    """Yield the bytes left by each memory limit of the control groups (v2) of this process, as in containers."""
+    """Yield the bytes left by `ulimit -v`, and by each memory limit of the control groups (v2), as in containers."""
+    if (limit := address_space()) is not None:
+        with contextlib.suppress(OSError, ValueError):
+            used = int(Path("/proc/self/statm").read_text().split()[0]) * os.sysconf("SC_PAGE_SIZE")
+            yield max(0, limit - used)
     with contextlib.suppress(OSError, IndexError):
         own = Path("/proc/self/cgroup").read_text().split("0::/")[1].splitlines()[0]
         for group in (_CONTROL_GROUPS / own, *(_CONTROL_GROUPS / own).parents):

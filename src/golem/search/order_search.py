@@ -1,9 +1,10 @@
 """One search over orders, for every score that is a sum of costs of nodes given their parents.
 
 Chains begin at several starts. Each moves one node at a time to its best position, then perturbs the order and searches
-again. The best chain takes over better components of the others; or, if restarts are cheap, the chains restart many
-times. A chain has a state of its own, so that threads only determine which core computes it. Chains are compared at
-fixed points, and the answer does not depend on the number of threads.
+again. The worse half of the chains ends again and again, until few are left. The best of these takes over better
+components of the others; or, if restarts are cheap, the chains restart many times. A thorough search contains the
+default one. A chain has a state of its own, so that threads only determine which core computes it. Chains are compared
+at fixed points, and the answer does not depend on the number of threads.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from golem.runtime.machine import available_cores
 from golem.runtime.types import BoolVector
 from golem.score.solution import Callback, Progress, Status
 from golem.search.chain import MOST_VISITS, VISITS, Chain, Start
-from golem.search.engines.engine import Engine
+from golem.search.engines.engine import Engine, Restarts
 from golem.search.graph_combination import CostedGraph, differing_nodes, take_better_components
 from golem.search.order_kernel_arrays import EPSILON
 from golem.search.order_problem import EFFORTS, Effort, FoundGraph, obeying
@@ -35,6 +36,8 @@ _BLOCK = 20
 _MOST_EXTENSIONS = 4
 # Share of the chains that go on after each of these rounds.
 _GO_ON = 0.75
+# Perturbations of every chain before the worse half of the chains ends.
+_TRIAL = 40
 # Perturbations at least.
 _LEAST = 60
 # Perturbations per node at which starts differed, and the patience: beyond these, perturbations go on as long as so
@@ -43,6 +46,9 @@ _PER_CONTESTED, _PATIENCE = 20, 400
 # Perturbations after a restart. Half of the restarts are enough if nearly all of them have the lowest score. Fewer
 # nodes have more restarts.
 _AFTER_RESTART, _NEARLY_ALL, _NODES = 80, 0.9, 40
+# A walk ends if it raises the score by the penalty of so many edges, as it seldom ends lower: from a start, and after a
+# perturbation.
+_FAR, _NEAR = 6.0, 2.0
 # From this number of nodes on, threads share the chains.
 _THREADS_PAY_FROM = 50
 
@@ -77,16 +83,13 @@ class OrderSearch:
     ) -> None:
         self.engine, self.given, self.effort, self.rng, self.clock = engine, starts, effort, rng, clock
         d = engine.d
-        self.kept, base, factor = EFFORTS[effort]
-        self.restarts = engine.restarts(effort)
-        clock.planned = self.restarts.most * _AFTER_RESTART or base + int(factor * max(np.sqrt(d), d / 20))
-        # A walk that raises the score by the penalty of several edges seldom ends lower. Perturbations stop there.
-        self.barrier = 6.0 * engine.edge_penalty
+        self.barrier = _NEAR * engine.edge_penalty
         # Nodes that have different parents, at a different cost, in graphs from different starts.
         self.contested = np.zeros(d, dtype=bool)
         self.chains: list[Chain] = []
+        self._earlier = 0  # perturbations of chains that have ended
         # Chains that restart share the engine's records.
-        workers = min(available_cores(), 8) if d >= _THREADS_PAY_FROM and not self.restarts.most else 1
+        workers = min(available_cores(), 8) if d >= _THREADS_PAY_FROM and not engine.restarts(effort).most else 1
         self._pool = ThreadPoolExecutor(workers) if workers > 1 else None
 
     def run(self) -> FoundGraph:
@@ -114,7 +117,7 @@ class OrderSearch:
     @property
     def perturbations(self) -> int:
         """Number of perturbations of all chains."""
-        return sum(chain.perturbations for chain in self.chains)
+        return self._earlier + sum(chain.perturbations for chain in self.chains)
 
     def _result(self) -> CostedGraph:
         """Return the best graph; the required edges if no chain has begun."""
@@ -145,22 +148,45 @@ class OrderSearch:
             self._check()
 
     def _search(self) -> Status:
-        """Search from every start, then restart or perturb all chains until they agree or have had their share."""
+        """Search; a thorough search begins with a default one and continues from its graph, so that it is not worse."""
         self.engine.prepare(self._check)
+        if self.effort != "thorough":
+            return self._search_with(self.effort, [])
+        self._search_with("default", [])
+        return self._search_with("thorough", [Start(*self.leader().found[:2])])
+
+    def _search_with(self, effort: Effort, starts: list[Start]) -> Status:
+        """Search from every start, then restart or perturb all chains until they agree or have had their share."""
+        (kept, base, factor), d, restarts = EFFORTS[effort], self.engine.d, self.engine.restarts(effort)
+        self.clock.planned = restarts.most * _AFTER_RESTART or base + int(factor * max(np.sqrt(d), d / 20))
         tried = list(self.given[:1])
-        if self.effort != "fast":
-            tried = [*self.given, *["random"] * (self.kept - len(self.given))]
-            tried += [start for start in tried if isinstance(start, str)] * (self.engine.tries(self.effort) - 1)
-        self._begin([self._start(start) for start in tried])
-        if self.restarts.most:
-            self.chains = self.chains[: self.kept]
-            status = self._restart()
+        if effort != "fast":
+            tried = [*self.given, *["random"] * (kept - len(self.given))]
+            tried += [start for start in tried if isinstance(start, str)] * (self.engine.tries(effort) - 1)
+        starts = [*starts, *(self._start(start) for start in tried)]
+        self._begin(starts, half := max(kept, len(starts) // 2))
+        if restarts.most:
+            self._end_all_but(kept)
+            status = self._restart(restarts)
         else:
-            self._combine()
-            self.chains = self.chains[: self.kept]
+            self._end_all_but(half)
+            self._choose(kept)
             status = self._perturb(self.clock.planned)
         self._climb_best()
         return status
+
+    def _end_all_but(self, number: int) -> None:
+        """End all chains but the best ones."""
+        self.chains.sort(key=lambda chain: round(chain.score, 3))
+        self._earlier += sum(chain.perturbations for chain in self.chains[number:])
+        del self.chains[number:]
+
+    def _choose(self, kept: int) -> None:
+        """Perturb the chains, and end the worse half of them, until few are left; combine these."""
+        while len(self.chains) > kept:
+            self._each(lambda chain: chain.advance(_TRIAL, MOST_VISITS, self.barrier), self.chains)
+            self._end_all_but(max(kept, len(self.chains) // 2))
+        self._combine()
 
     def _start(self, start: str | ArrayLike) -> Start:
         """Convert a start to an order that the required edges allow."""
@@ -187,7 +213,7 @@ class OrderSearch:
             edges = Edges(causes, children, edges.d).by_child()
         return Start(order.astype(np.int64), edges, is_graph)
 
-    def _begin(self, starts: Sequence[Start]) -> None:
+    def _begin(self, starts: Sequence[Start], kept: int) -> None:
         """Begin the chains, and let them climb until no candidates are missing; most of the best ones go on."""
         seeds = [int(seed) for seed in self.rng.integers(2**63, size=len(starts))]
         self._connect(starts)
@@ -196,14 +222,14 @@ class OrderSearch:
         for _ in range(_MOST_EXTENSIONS):
             complete = self._begin_round(starts, seeds, awake)
             best = sorted(zip(self.chains, seeds, strict=True), key=lambda pair: round(pair[0].score, 3))
-            best = best[: max(self.kept, int(_GO_ON * len(best)))]
+            best = best[: max(kept, int(_GO_ON * len(best)))]
             self.chains, seeds = [chain for chain, _ in best], [seed for _, seed in best]
             if complete:
                 break
             found = [Start(*chain.present[:2]) for chain in self.chains]
             starts = self._improved(found, lambda start: self.engine.choose_among_all(start, self._check))
             # Poor graphs have large families. Their candidates would make the search slow.
-            new = self._connect(starts[: self.kept], families=True) | self._connect(starts)
+            new = self._connect(starts[:kept], families=True) | self._connect(starts)
             if not new.any():
                 break
             moved = [differing_nodes(one.edges, other.edges) for one, other in zip(found, starts, strict=True)]
@@ -214,7 +240,7 @@ class OrderSearch:
         lists = self.engine.lists()
         chains = self.engine.chains(lists, starts, seeds)
         self._each(lambda chain: chain.begin(chain.start), chains)
-        self.chains = chains
+        self._earlier, self.chains = self.perturbations, chains
         self._climb(chains, awake)
         return lists.complete
 
@@ -261,7 +287,7 @@ class OrderSearch:
         # Rounding errors can lead in circles. So a chain ends that has not improved for two passes.
         least = {id(chain): (math.inf, 0) for chain in chains}
         while active := [chain for chain in chains if chain.waiting]:
-            self._each(lambda chain: chain.advance(0, VISITS, np.inf), active)
+            self._each(lambda chain: chain.advance(0, VISITS, _FAR * self.engine.edge_penalty), active)
             for chain in active:
                 score, idle = least[id(chain)]
                 better = chain.score < score - EPSILON
@@ -276,9 +302,9 @@ class OrderSearch:
             leader.begin(Start(*leader.found[:2]))
         self._climb([leader], [np.arange(self.engine.d)])
 
-    def _restart(self) -> Status:
+    def _restart(self, restarts: Restarts) -> Status:
         """Restart all chains; stop early if enough restarts reached the lowest score, unless restarts are cheap."""
-        engine, (most, enough, work) = self.engine, self.restarts
+        engine, (most, enough, work) = self.engine, restarts
         most = max(most, most * _NODES // engine.d)
 
         def restart(chain: Chain) -> None:

@@ -14,6 +14,7 @@ from golem.assessment.bootstrap_result import Bootstrap
 from golem.assessment.diagnostics import Diagnosis, EdgeScatter
 from golem.assessment.diagnostics.edges import model_scatters
 from golem.assessment.selection import GolemCV, Selection
+from golem.data.checks import DataWarning
 from golem.data.coded_tables import counts_in_moments
 from golem.data.files.standard_input import spooled
 from golem.data.files.table_files import listed
@@ -33,8 +34,8 @@ from golem.graphs.graph_document import GraphDocument
 from golem.output.document import RESULT_FILES, Supplement, describe
 from golem.output.notebook import model_html
 from golem.output.run_record import Repeat
-from golem.runtime.files import require_writable
-from golem.runtime.messages import quoted
+from golem.runtime.files import is_formula, require_writable
+from golem.runtime.messages import quoted, warn_user
 from golem.runtime.names import suggests_parameters
 from golem.runtime.problems import Parameter, ProblemError, Text
 from golem.runtime.progress import ProgressDisplay
@@ -110,6 +111,7 @@ def fit_file(
     na: Sequence[str] = (),
     categorical: Sequence[str] = (),
     numeric: Sequence[str] = (),
+    log: Sequence[str] = (),
     covariance: bool = False,
     rows: int | None = None,
     environment: str | None = None,
@@ -135,8 +137,9 @@ def fit_file(
     Parameters
     ----------
     data : path or list of paths
-        CSV, Parquet or .npy files, folders or patterns; their rows form one table. "-" is standard input. Or the
-        covariance file of Tetrad.
+        CSV, Parquet or .npy files, folders or patterns; their rows form one table. "-" is standard input. Excel, Stata
+        and SPSS files are read by pandas, if it is installed, and Feather files by PyArrow. Or the covariance file of
+        Tetrad.
     output : path
         Folder for graph.json, edges.csv, graph.png and report.html; for at most 1000 columns also weights.csv; with
         `select` also path.csv and path.png.
@@ -144,6 +147,8 @@ def fit_file(
         Settings, by default `Golem()`. It is not changed; the fitted model is in the result.
     columns, drop, header, na, categorical, numeric
         How the files are read; see `golem.readers.moments_from_file`.
+    log : sequence of str
+        Columns of which to take the natural logarithm; patterns such as `T*` work, as in `drop`.
     covariance : bool
         Whether the file is a covariance matrix; see `golem.readers.read_covariance`.
     rows : int, optional
@@ -207,16 +212,16 @@ def fit_file(
         )
     model = Golem() if model is None else clone(model)  # the fit changes it
     paths, folder = list(map(str, listed(data))), Path(output)
-    reading = Reading(columns, drop, header, na, categorical, numeric, covariance, rows, environment, environments)
+    reading = Reading(columns, drop, header, na, categorical, numeric, covariance, rows, environment, environments, log)
     known = read_targets(targets) if isinstance(targets, str | Path) else targets
     search = None if select is None else GolemCV(model, select, random_state=random_state)
     _require_consistent(model, search, bootstrap, certificate, folder, known is not None)
     _require_useful_checkpoint(model, search, checkpoint)
     with spooled(paths) as here:
         how: dict[str, Any] = {
-            "divided": bool(bootstrap) or select in ("cv", "stability"),
+            "divided": bool(bootstrap) or select in ("cv", "stability") or model.robust == "ranks",
             "halved": model.evidence != "fast",
-            "checked": diagnose or scatter or model.settings.uses_shape,
+            "checked": diagnose or scatter or model.settings.uses_shape or model.settings.robust_moments == "auto",
             "scheduler": scheduler,
             "targets": known,
         }
@@ -233,6 +238,12 @@ def fit_file(
             _require_rows(source)
         if source.made_up_names:
             progress.note(f"Without a header line, the columns are named {', '.join(source.names[:2])}, ...")
+        if formulas := [name for name in source.names if is_formula(name)]:
+            warn_user(
+                f"Spreadsheets take the names {quoted(formulas)} in edges.csv and weights.csv for formulas. For a "
+                "spreadsheet, use `golem export --spreadsheet`.",
+                DataWarning,
+            )
 
         def learn_graph() -> tuple[TableSummary | None, Selection | None]:
             """Read the table, and learn its graph; a refused table may be read again with less."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import os
 from collections.abc import Callable, Collection, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -203,9 +204,9 @@ def was_interrupted(model: Golem) -> bool:
 
 def require_kept(inputs: Sequence[Path], output: Path, results: Collection[str]) -> None:
     """Raise a ValueError if the results would overwrite an input file."""
-    written = {(output / name).resolve() for name in results}
+    written = {os.path.realpath(output / name) for name in results}
     for path in inputs:
-        if path.resolve() in written:
+        if os.path.realpath(path) in written:
             what = f"The results would overwrite {str(path)!r}. Choose another folder ("
             raise ProblemError(what, Set("output"), ").")
 

@@ -16,7 +16,7 @@ from golem.data.treatment import LEAST_COMPLETE
 from golem.data.unusable import Unusable, UnusableColumnsError, reasons
 from golem.estimator.fit import prepare
 from golem.estimator.golem import Golem
-from golem.runtime.problems import ProblemError, Set
+from golem.runtime.problems import Drop, ProblemError, Set
 from golem.runtime.progress import ProgressDisplay
 
 Result = TypeVar("Result")
@@ -105,6 +105,7 @@ class UsableTable:
         """Change what an error is about; if nothing helps, be strict, so that the next error says all that is wrong."""
         if not (self.chooses_missing or self.leaves_out):
             return False
+        self._ask_about_names(error)
         left = len(self.source.names)
         if isinstance(error, UnusableColumnsError) and self.leaves_out and len(error.problems) < left - 1:
             self.leave_out(error.problems)
@@ -122,6 +123,19 @@ class UsableTable:
         self.reading, self.missing = self._given
         self._open_again()
         return True
+
+    def _ask_about_names(self, error: Exception) -> None:
+        """Raise a ValueError if the table looks transposed: few rows, with names in the first column."""
+        first, left = self.source.all_names[0], len(self.source.names) - 1
+        for column in error.problems if isinstance(error, UnusableColumnsError) else ():
+            if column.name == first and column.kind == "text" and 0 < len(column.values) < left:
+                raise ProblemError(
+                    f"The table looks transposed: it has {len(column.values)} rows and {left} columns of values, and "
+                    f"{first!r} contains a name per row. If each row is a variable, exchange rows and columns first. "
+                    "Otherwise ",
+                    Drop([first]),
+                    ".",
+                )
 
     def _open_again(self) -> None:
         """Open the files without the warnings, which were given before."""

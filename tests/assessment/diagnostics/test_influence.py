@@ -33,7 +33,7 @@ def planted():
 
 
 def test_a_few_rows_that_make_an_edge_are_named(planted):
-    model = Golem().fit(planted)
+    model = Golem(robust="off").fit(planted)
     assert (model.adjacency_ | model.adjacency_.T)[0, 1]
     finding = diagnose(model, planted)["influential-rows"]
     assert finding.level == "warning"
@@ -45,8 +45,16 @@ def test_a_few_rows_that_make_an_edge_are_named(planted):
     assert diagnose(refitted, clean)["influential-rows"].level == "ok"
 
 
+def test_ranks_do_not_depend_on_these_rows(planted):
+    found = diagnose(Golem().fit(planted), planted)
+    assert found["influential-rows"].level == "ok"
+    assert found["outliers"].level == "note"
+    assert "learned from ranks" in found["outliers"].finding
+    assert "robust='ranks'" in diagnose(Golem(robust="off").fit(planted), planted)["outliers"].remedy
+
+
 def test_row_numbers_are_those_of_the_table_with_missing_values(planted):
-    model = Golem().fit(planted)
+    model = Golem(robust="off").fit(planted)
     holes = pd.concat([pd.DataFrame(np.nan, index=range(10), columns=list("abcd")), planted], ignore_index=True)
     finding = diagnose(model, holes)["influential-rows"]
     assert all(str(row + 11) in finding.finding for row in (17, 203, 311))

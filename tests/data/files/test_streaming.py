@@ -20,7 +20,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from golem import DataWarning, Moments
-from golem.data.files import batches, streaming
+from golem.data.files import batches, csv_files, streaming
 from golem.data.files.streaming import KeptRows, merged_shards, plan, read_here, tree_sum
 from golem.data.files.table_files import TableFiles, find_files
 from golem.readers import moments_from_dask, moments_from_file, read_table, shards_from_file, shards_of
@@ -511,3 +511,21 @@ def test_parts_of_one_row_merge(rng):
     parts = [{0: Moments.from_columns(list(row[:, None]), tuple("abcd"))} for row in X]
     assert_same(tree_sum(iter(parts))[0], Moments.from_rows(X, "abcd"))
     assert merged_shards({}, parts[0]) == parts[0]
+
+
+def test_a_line_without_end_is_refused_before_it_fills_the_memory(tmp_path, monkeypatch):
+    monkeypatch.setattr(csv_files, "_LARGEST_SAMPLE", 1 << 17)
+    for content in (b'a,b\n1,"2' + b"0" * (1 << 20), b"a,b\n" + b"1,2\n" * 20_000 + b"0" * (1 << 20)):
+        (tmp_path / "a.csv").write_bytes(content)
+        (tmp_path / "a.csv.gz").write_bytes(gzip.compress(content))
+        monkeypatch.setattr(batches, "_BYTES", 1 << 17)
+        for name in ("a.csv", "a.csv.gz"):
+            with pytest.raises(ValueError, match=r"A line is longer than|has 1 fields instead of 2"):
+                moments_from_file(tmp_path / name)
+
+
+def test_thousands_of_levels_are_not_a_category(tmp_path):
+    lines = [f"{k % 7},l{k % 1001}" for k in range(4004)]
+    (tmp_path / "a.csv").write_text("\n".join(["x,c", *lines]))
+    with pytest.raises(ValueError, match="'c' has 1001 different values in 4004 rows, which is too many"):
+        moments_from_file(tmp_path / "a.csv")

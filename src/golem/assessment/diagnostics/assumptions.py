@@ -14,7 +14,7 @@ from golem.assessment.p_values import holm
 from golem.data.moments import Moments
 from golem.directions.residual_tests import dependence, normality_test, standardized_moments
 from golem.runtime.messages import counted, quoted, shortened
-from golem.runtime.problems import Declare, Text
+from golem.runtime.problems import Declare, Set, Text
 from golem.runtime.types import BoolMatrix, Matrix, Vector
 from golem.score.likelihood import GaussianEV, GaussianTied
 from golem.score.regression import regressions
@@ -27,6 +27,8 @@ LEVEL = 0.01
 # With many rows every test rejects, so small effects do not count. The second number of a pair is large.
 _CURVED, _DEPENDENT = (0.01, 0.1), (0.1, 0.25)
 _MANY = 0.2
+# Skewness from which on logarithms may help.
+_LONG_TAIL = 0.5
 _FEWEST_ROWS_PER_EDGE, _FEWEST_ROWS_OF_NORMALITY = 50, 20
 _RANK_TOLERANCE = 1e-6
 # Variances that differ by less hardly change which graph is likeliest, even if a test with many rows detects it.
@@ -130,21 +132,34 @@ def find_linearity(checked: CheckedModel) -> Verdict | None:
     bad = _beyond(edges, "curvature", _CURVED[0])
     if not bad:
         return _fine(edges, "No edge has a visible curve.")
-    transform = "ransform these columns, e.g. by logarithms or square roots, if they are not transformed already."
-    remedy = f"T{transform}"
+    transform: str = "ransform these columns, e.g. by logarithms or square roots, if they are not transformed already."
+    if skewed := _skewed(checked, sorted({end for edge in bad for end in (edge.source, edge.target)})):
+        logged = Set("log", skewed, f"X[{skewed!r}] = np.log(X[{skewed!r}])")
+        transform = Text("ry logarithms of the columns with long tails: ", logged, ".")
+    remedy: str = Text("T", transform)
     sources = sorted({edge.source for edge in bad})
     if codes := possible_codes(checked.rows[:, sources], [names[i] for i in sources]):
         are = "is a code" if len(codes) == 1 else "are codes"
-        remedy = Text(f"If {quoted(codes)} {are} of categories, use ", Declare(codes), f". Otherwise t{transform}")
+        remedy = Text(f"If {quoted(codes)} {are} of categories, use ", Declare(codes), ". Otherwise t", transform)
     are = f"{len(bad)} of {counted(len(edges), 'effect')} {'is' if len(bad) == 1 else 'are'}"
     listed = [f"{text} ({edge.curvature:.0%})" for text, edge in zip(_texts(checked, bad), bad, strict=True)]
     return Verdict(
         "warning" if bad[0].curvature > _CURVED[1] else "note",
         f"{are} not linear: {shortened(listed, 3)}. In brackets: extra variance that a curve explains.",
         remedy,
-        f"{are} curved, not straight lines. The report shows them.",
+        f"{are} curved, not straight lines.",
         checked.named(_ends(bad)),
     )
+
+
+def _skewed(checked: CheckedModel, columns: Sequence[int]) -> list[str]:
+    """Return the columns of positive numbers whose logarithms are less skewed."""
+    assert checked.rows is not None
+    positive = [j for j in columns if checked.rows[:, j].min() > 0]
+    values = checked.rows[:, positive]
+    skewness, of_logarithms = (standardized_moments(own)[0] for own in (values, np.log(values)))
+    is_skewed = skewness > np.maximum(_LONG_TAIL, np.abs(of_logarithms))
+    return [checked.names[j] for j, chosen in zip(positive, is_skewed, strict=True) if chosen]
 
 
 def find_independence(checked: CheckedModel) -> Verdict | None:
@@ -317,7 +332,7 @@ def find_normality(checked: CheckedModel) -> Verdict | None:
     tailed = [names[j] for j in bad if _is_log_normal(rows[:, j])]
     long = "a long right tail" if len(tailed) == 1 else "long right tails"
     logs = [f"Take logarithms of {quoted(tailed, 3)}, which removes {long}."] if tailed else []
-    if extreme := _extreme_values(names, rows):
+    if not checked.table.is_ranked and (extreme := _extreme_values(names, rows)):
         return warning(
             extreme,
             " ".join([*logs, "Check whether these values are codes for missing values, errors or a long tail."]),

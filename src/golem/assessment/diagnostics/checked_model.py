@@ -13,6 +13,7 @@ from golem.assessment.diagnostics.finding import Pair, Verdict, edge_texts
 from golem.data.category_columns import read_coded
 from golem.data.coded_tables import CodedTable
 from golem.data.moments import Moments
+from golem.data.normal_scores import normal_scores
 from golem.data.table import Table
 from golem.data.table_input import NotNumbersError, are_booleans, is_table
 from golem.data.variables import Coding
@@ -121,6 +122,12 @@ class CheckedModel:
         if self.rows is None or not len(self.numbers):
             return None
         return self.rows if len(self.numbers) == self.table.d else self.rows[:, self.numbers]
+
+    @property
+    def learned_rows(self) -> Matrix | None:
+        """The complete rows as the graph was learned from them: their normal scores if the moments are those."""
+        rows = self.rows
+        return normal_scores(rows, self.table.coding) if rows is not None and self.table.is_ranked else rows
 
     @functools.cached_property
     def residuals(self) -> Matrix | None:

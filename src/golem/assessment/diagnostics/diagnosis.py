@@ -130,6 +130,7 @@ CHECKS: tuple[tuple[str, Check], ...] = (
     ("linearity", assumptions.find_linearity),
     ("independence", assumptions.find_independence),
     ("rows", columns.find_rows),
+    ("factors", graph.find_factors),
     ("density", graph.find_density),
     ("equal-variances", assumptions.find_equal_variances),
     ("units", refits.find_units),

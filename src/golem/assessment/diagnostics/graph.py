@@ -9,6 +9,7 @@ import numpy as np
 from golem.assessment.diagnostics.checked_model import CheckedModel
 from golem.assessment.diagnostics.finding import USE_FREE_VARIANCES, Finding, Verdict, edge_texts, note, ok, warning
 from golem.directions.equivalence_class import open_edges
+from golem.directions.factors import few_factors
 from golem.estimator.settings import is_counted
 from golem.graphs.edges import Edges
 from golem.runtime.messages import counted, shortened
@@ -110,6 +111,20 @@ def find_outside_intervals(model: Golem, bootstrap: Bootstrap) -> Finding:
         "note",
         f"{are} bootstrap interval. {' '.join(parts)}",
         "Do not rely on these weights; the frequencies show how often such an edge is found.",
+    )
+
+
+def find_factors(checked: CheckedModel) -> Verdict | None:
+    """Find whether a few hidden common causes would explain nearly all correlations."""
+    count = few_factors(checked.model.moments_)
+    if not count:
+        return None
+    causes = counted(count, "hidden common cause")
+    return warning(
+        f"{causes.capitalize()} would explain nearly all correlations, so the edges may only imitate them. No "
+        "direction that follows from the structure is claimed.",
+        "Measure what the columns share, or subtract it: learn the graph of what the first principal components leave.",
+        f"{causes.capitalize()} would explain nearly everything.",
     )
 
 

@@ -9,7 +9,9 @@ from numpy.typing import NDArray
 
 from golem.assessment.diagnostics.checked_model import CheckedModel
 from golem.assessment.diagnostics.finding import Verdict, look_at, note, ok, warning
+from golem.data.outliers import outlying_rows as outlying_rows
 from golem.runtime.messages import shortened
+from golem.runtime.problems import Set, Text
 from golem.runtime.types import BoolMatrix, Matrix
 from golem.score.regression import regressions
 from golem.score.sparsity import L0
@@ -17,9 +19,6 @@ from golem.score.sparsity import L0
 _LARGEST_SHARE, _MOST_ROWS = 0.01, 5
 _LARGEST_LOSS = 0.5
 _VANISHED = 1e-10
-# The tail of a residual is fitted between these quantiles, so that a few outliers do not change it.
-_BEGIN, _END = 0.8, 0.95
-_LEVEL = 0.01
 _FEWEST_ROWS = 100
 # A change of a standardized weight that matters.
 _CHANGE = 0.1
@@ -123,9 +122,10 @@ def carried_edges(graph: BoolMatrix, X: Matrix, edge_penalty: L0 | None = None) 
 
 def find_influence(checked: CheckedModel) -> Verdict | None:
     """Find the edges that depend on a few rows, and name the rows by their numbers in the table."""
-    if checked.rows is None or not checked.is_linear:
+    learned = checked.learned_rows
+    if learned is None or not checked.is_linear:
         return None
-    found = carried_edges(checked.graph, checked.rows, checked.model.edge_penalty_)
+    found = carried_edges(checked.graph, learned, checked.model.edge_penalty_)
     if not found:
         return ok("No edge depends on a few rows.")
     worst = min(found, key=lambda edge: edge.gain_without / edge.gain)
@@ -165,36 +165,6 @@ def _gains(scatter: Matrix, n: int) -> NDArray[np.float64]:
     return np.asarray(n * np.log1p(coefficients**2 / (np.diagonal(inverse) * rss)))
 
 
-def outlying_rows(residuals: Matrix) -> NDArray[np.intp]:
-    """Return the numbers of the rows with a residual far beyond what an exponential tail would produce.
-
-    The tail beyond the 80% quantile of each side of each column is fitted by the 95% quantile. A residual is an outlier
-    if fewer than 0.01 residuals of the whole table would be expected so far out. The tails of normal, uniform, Laplace,
-    exponential and Gumbel noise are not heavier than exponential, so that these produce few outliers.
-
-    Parameters
-    ----------
-    residuals : ndarray of shape (n, d)
-        Residuals of all nodes on their parents.
-
-    Examples
-    --------
-    >>> noise = np.random.default_rng(0).exponential(size=(500, 3))
-    >>> noise[[7, 90], 1] = 40
-    >>> outlying_rows(noise)
-    array([ 7, 90])
-    """
-    n, d = residuals.shape
-    found = np.zeros(n, dtype=bool)
-    for side in (residuals, -residuals):
-        begin, end = np.quantile(side, [_BEGIN, _END], axis=0)
-        scale = (end - begin) / np.log((1 - _BEGIN) / (1 - _END))
-        # A column with few distinct values may have no tail to fit.
-        beyond = (side - begin) / np.where(scale > 0, scale, np.inf)
-        found |= (beyond > np.log(2 * n * d * (1 - _BEGIN) / _LEVEL)).any(axis=1)
-    return np.nonzero(found)[0]
-
-
 def find_outliers(checked: CheckedModel) -> Verdict | None:
     """Find outlying rows, and say how much the weights depend on them; rows have their numbers in the table."""
     rows, graph = checked.rows, checked.graph
@@ -210,6 +180,8 @@ def find_outliers(checked: CheckedModel) -> Verdict | None:
     sentence, it = f"{len(found)} of {len(rows)} rows are outliers ({listed})", "them"
     if len(found) == 1:
         sentence, it = f"Row {listed} is an outlier", "it"
+    if checked.table.is_ranked:
+        return note(f"{sentence}. golem learned from ranks, on which outliers have little effect.", look_at(graph))
     before, after = (_standardized_weights(graph, part) for part in (rows, np.delete(rows, found, axis=0)))
     change = np.abs(after - before)
     i, j = np.unravel_index(int(change.argmax()), change.shape)
@@ -218,7 +190,8 @@ def find_outliers(checked: CheckedModel) -> Verdict | None:
         (edge,) = checked.edge_texts([(int(i), int(j))])
         weights = f"{after[i, j]:.2f} instead of {before[i, j]:.2f}"
         sentence += f". Without {it}, the standardized weight of {edge} would be {weights}"
-    remedy = f"Check {it} {_FIRST_ROW}, and compare with a fit without {it}."
+    ranks = "" if checked.model.noise == "ev" else Text(" or with ", Set("robust", "ranks"))
+    remedy = Text(f"Check {it} {_FIRST_ROW}, and compare with a fit without {it}", ranks, ".")
     many = f"{len(found)} of {len(rows)} rows are outliers" if len(found) > 1 else f"Row {listed} is an outlier"
     headline = f"{many}. Compare with a fit without {it}."
     return Verdict("warning" if matters else "note", f"{sentence}.", remedy, headline)

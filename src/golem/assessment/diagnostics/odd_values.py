@@ -55,7 +55,9 @@ def find_odd_values(checked: CheckedModel) -> Verdict | None:
     if not parts:
         codes_and_numbers = "a code for missing values, and no column looks like row numbers"
         return ok(f"No value far from the others looks like {codes_and_numbers}.")
-    return warning(f"Some values may not be measurements: {'; '.join(parts)}.", Text.of_sentences(remedies))
+    coded = [f"{_written(code)} in {', '.join(shares)}" for code, shares in codes.items()]
+    headline = f"Codes for missing values? {'; '.join(coded)}" if codes else f"Row numbers? {', '.join(numbering)}"
+    return warning(f"Some values may not be measurements: {'; '.join(parts)}.", Text.of_sentences(remedies), headline)
 
 
 def find_spikes(checked: CheckedModel) -> Verdict | None:

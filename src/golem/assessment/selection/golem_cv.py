@@ -92,7 +92,7 @@ class GolemCV(NotebookDisplay, TableEstimator):
 
     A path of graphs is learned, from high penalties to low ones, and one point of it is chosen:
 
-    - "bic": by an information criterion of the refitted graph on all rows, 2 n L + penalty on the edges. One pass.
+    - "bic": by an information criterion of the refitted graph on all rows, 2 n L + penalty of the graph. One pass.
     - "cv": by the held-out Gaussian likelihood in K folds. Of the settings within one standard error of the best
       (of the differences per fold), the one with the fewest edges is chosen.
     - "stability": by how well graphs from complementary halves of the rows agree with that of all rows
@@ -119,8 +119,9 @@ class GolemCV(NotebookDisplay, TableEstimator):
     threshold : sequence of float or "lr", optional
         Thresholds (Adam, L-BFGS); by default that of the estimator or "lr".
     criterion : {"mbic", "ebic", "bic"}, optional
-        The penalty per edge with "bic"; by default "mbic", k (log n + 2 log d), the EBIC of Foygel and Drton (2010) for
-        graphs (see `golem.score.sparsity.L0`).
+        The penalty of a graph with "bic"; by default "mbic", E log n + 2 log C(P, E) for E edges among P pairs of
+        columns (see `golem.score.sparsity.L0.graph_penalty`). It is less strict with graphs of many edges than the
+        penalty per edge of the search.
     cv : int, optional
         Number of folds, by default 5. Rows are shuffled first.
     pairs : int, optional
@@ -373,7 +374,8 @@ class GolemCV(NotebookDisplay, TableEstimator):
         """Return the table; record its columns."""
         self.require_method_for(environments is not None or targets is not None)
         with warnings.catch_warnings(action="ignore", category=DataWarning):  # the last fit repeats them
-            table = read_table(X, environments=environments, targets=targets, missing=self.missing)
+            how: dict[str, Any] = {"missing": self.missing, "robust": self._template().settings.robust_moments}
+            table = read_table(X, environments=environments, targets=targets, **how)
         self.require_method_for(bool(table.environments))
         self.record_columns(table)
         return table

@@ -269,16 +269,15 @@ def middle_of_the_best(scores: Sequence[tuple[float, ...]]) -> int:
 
 
 def information_criterion(model: Golem, penalty: L0) -> float:
-    """Return the deviance 2 n L of the refitted graph + the penalty on its edges; lower is better.
+    """Return the deviance 2 n L of the refitted graph + the penalty of the whole graph; lower is better.
 
     With noise="auto" graphs of one path may have different noise models: the score is then the lowest of the three
     that `golem.score.noise_choice` compares.
     """
     graph, moments = model.adjacency_, model.moments_
-    if model.noise_choice_ is None:
-        return model.fit_.score.penalized(penalty).total(graph)
     n, parents = moments.n, graph.sum(axis=0)
+    if model.noise_choice_ is None:
+        edges = float(penalty.penalties(n, moments.d)[parents].sum())
+        return model.fit_.score.penalized(penalty).total(graph) - edges + penalty.graph_penalty(parents, n)
     scores = NoiseScores(moments, penalty, GaussianTied(n))
-    lowest = min(scores.equal(graph), scores.tied(graph), scores.free(graph)[0])
-    edges = float(penalty.penalties(n, moments.d)[parents].sum())
-    return lowest - penalty.graph_penalty(parents, n) + edges
+    return min(scores.equal(graph), scores.tied(graph), scores.free(graph)[0])

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from golem.data.files.markers import MISSING_WORDS, Markers
+from golem.data.files.markers import MISSING_WORDS, Markers, without_blanks
 from golem.data.files.standard_input import source_name
 from golem.data.missing import add_markers
 from golem.runtime.dialects import FILES
@@ -101,7 +101,10 @@ def make_batch(
 
 
 def different_cells(column: Any, name: Callable[[Any], str] = str) -> tuple[list[str | None], NDArray[np.intp]]:
-    """Return the different values of an Arrow column as texts, None for nulls, and for each row which it has."""
+    """Return the different values of an Arrow column as texts, None for nulls, and for each row which it has.
+
+    The texts are as they were written; see `without_blanks` for those that are the same level.
+    """
     import pyarrow as pa
 
     if isinstance(column, pa.ChunkedArray):
@@ -141,12 +144,12 @@ def with_texts(
         if j not in texts:
             columns.append(next(numbers))
             continue
-        cells, rows = texts[j]
+        written, rows = texts[j]
+        cells = [None if cell is None else without_blanks(cell) for cell in written]
         code = {level: float(k) for k, level in enumerate(levels[j])}
         codes = [np.nan if cell is None else code.get(cell, np.nan) for cell in cells]
         columns.append(np.array(codes, dtype=float)[rows])
-        counts = np.bincount(rows, minlength=len(cells)).tolist()
-        found = {cell: n for cell, n in zip(cells, counts, strict=True) if cell is not None and cell not in code and n}
+        found = {cell: n for cell, n in count_cells(cells, rows).items() if cell not in code}
         # The word "none" may have been meant as a level.
         marked = {cell: n for cell, n in found.items() if cell not in MISSING_WORDS or cell.lower() == "none"}
         if marked:

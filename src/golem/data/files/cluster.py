@@ -21,7 +21,7 @@ from golem.data.checks import DataWarning
 from golem.data.coded_tables import moments_of_columns, with_used_levels
 from golem.data.files.standard_input import source_name
 from golem.data.files.streaming import Parts, Task, merged_shards, moments_of_shards, part_moments
-from golem.data.levels import categories, warn_of_rare_levels
+from golem.data.levels import categories, levels_among, warn_of_absent_texts, warn_of_blanks, warn_of_rare_levels
 from golem.data.moments import Moments
 from golem.data.table_input import real_matrix
 from golem.data.variables import Coding, Variable
@@ -171,8 +171,11 @@ def _coding_of(frame: Any, names: tuple[str, ...]) -> Coding:
     for found in dask.compute(*tasks):
         for name, cells in found.items():
             counts[name].update(cells)
-    variables = categories(counts)
-    warn_of_rare_levels(counts)
+    levels = {name: levels_among(cells) for name, cells in counts.items()}
+    variables = categories(levels)
+    warn_of_blanks(counts, variables)
+    warn_of_absent_texts(counts)
+    warn_of_rare_levels(levels)
     return Coding(tuple(variables.get(name, Variable(name)) for name in names))
 
 

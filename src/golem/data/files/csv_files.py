@@ -201,7 +201,7 @@ class CsvFile:
         return self._stream(block_bytes(d)) if self.is_compressed else self._lines(piece, block_bytes(d))
 
     def _cells(self, block: Block, columns: Sequence[int]) -> list[tuple[list[str | None], NDArray[np.intp]]]:
-        """Return the different cells of each column, without blanks around them, and for each row which it has."""
+        """Return the different cells of each column, and for each row which it has."""
         import pyarrow as pa
 
         positions = [str(j) for j in columns]
@@ -227,7 +227,7 @@ class CsvFile:
         text = cell.decode("utf8", "replace")
         if self.form.encoding == "cp1252":  # read as Latin-1, see `_read`
             text = text.encode("latin-1", "replace").decode("cp1252", "replace")
-        return text.strip()
+        return text
 
     def _lines(self, piece: Piece, size: int) -> Iterator[Block]:
         """Read the lines that begin in the piece, in blocks of about `size` bytes."""
@@ -243,7 +243,7 @@ class CsvFile:
         if position <= self.start:
             return self.start
         file.seek(position - 1)
-        return position - 1 + len(file.readline())
+        return position - 1 + len(_rest_of_line(file))
 
     def _lines_before(self, position: int) -> int:
         """Count the lines before a position, for messages."""
@@ -259,7 +259,7 @@ class CsvFile:
         with self.path.open("rb") as file, _decompressed(file) as text:
             lines, begin = text.read(self.start).count(b"\n"), 0
             while block := text.read(size):
-                block += text.readline()
+                block += _rest_of_line(text)
                 end = file.tell()
                 yield Block(block, begin, end, partial(int, lines))
                 begin, lines = end, lines + block.count(b"\n")
@@ -368,6 +368,18 @@ def _decompressed(file: BinaryIO) -> Iterator[Any]:
         raise ValueError(f"The compressed file is damaged or incomplete ({first_line(error)}).") from None
 
 
+def _rest_of_line(text: Any) -> bytes:
+    """Read to the end of a line; raise a ValueError if it is longer than any line of a table."""
+    rest: bytes = text.readline(_LARGEST_SAMPLE)
+    if len(rest) == _LARGEST_SAMPLE and not rest.endswith(b"\n"):
+        raise _too_long()
+    return rest
+
+
+def _too_long() -> ValueError:
+    return ValueError(f"A line is longer than {_LARGEST_SAMPLE >> 20} MB. Look for a damaged file.")
+
+
 def _sample(text: Any) -> tuple[bytes, bool]:
     """Read the first lines of a file, however long they are; tell whether there is more."""
     sample: bytes = text.read(_SAMPLE_BYTES)
@@ -376,4 +388,6 @@ def _sample(text: Any) -> tuple[bytes, bool]:
         if not more:
             return sample, False
         sample += more
+    if len(sample) >= _LARGEST_SAMPLE and sample.count(b"\n") < 3:  # also of compressed zeros
+        raise _too_long()
     return sample, bool(text.read(1))

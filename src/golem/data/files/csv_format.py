@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from golem.data.files.markers import MISSING_MARKS, MISSING_WORDS, USUAL_MARKERS
+from golem.data.files.markers import MISSING_MARKS, MISSING_WORDS, USUAL_MARKERS, without_blanks
 from golem.data.table_input import parsed
 from golem.runtime.files import DECIMAL_COMMA
 from golem.runtime.messages import quoted
@@ -19,8 +19,8 @@ _SEPARATORS = {"\t": "tabs", ",": "commas", ";": "semicolons", "|": "bars", " ":
 _SEPARATOR_LINE = re.compile(r'"?sep=([,;|\t])"?', re.IGNORECASE)
 _LINES = 50
 THOUSANDS_REMEDY = "If commas separate thousands, write the numbers without commas"
-# A field between blanks, in quotes or not; a quote followed by another character does not end a field.
-BETWEEN_BLANKS = r'"[^"]*"(?=\s|$)|\S+'
+# A field between blanks, in quotes or not; a quote within quotes is written twice.
+BETWEEN_BLANKS = r'"(?:[^"]|"")*"(?=\s|$)|\S+'
 THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2}(,\d{3})+")
 _LINE_ENDS = re.compile(r"\r\n|\r|\n")  # str.splitlines also splits at characters that occur within cells
 
@@ -49,7 +49,8 @@ def sniff_csv(sample: bytes, truncated: bool = False, na: Sequence[str] = ()) ->
     The separator splits every line into the same number of fields and leaves as many numbers as possible below the
     first line. The first line is a header if one of its fields is not a number, or if its fields are increasing whole
     numbers (such as years) and the numbers below are not whole. A first line of numbers and text is a row of data if it
-    has numbers above all columns of numbers, and a text that occurs below. A header may lack one field: the one above
+    has numbers above all columns of numbers, and a text that occurs below. A blank first field is above a saved index
+    only if the other fields are names or count. A header may lack one field: the one above
     row names, or the empty one at the end of the other lines. If the comma is not the separator, `1,5` is a number.
     Fields in `na` are missing numbers.
 
@@ -72,13 +73,12 @@ def sniff_csv(sample: bytes, truncated: bool = False, na: Sequence[str] = ()) ->
         raise ValueError("The file has no lines of data.")
     lines = list(numbered.values())
     numbered = dict(itertools.islice(numbered.items(), _LINES))
-    separator = _best_separator(numbered, [named] if named else list(_SEPARATORS), na)
+    separator = _best_separator(numbered, [named] if named else _possible(numbered), na)
     header, *body = _rows(list(numbered.values()), separator)
     decimal_comma = separator != "," and any(DECIMAL_COMMA.fullmatch(field) for row in (header, *body) for field in row)
     numbers, repeats = _first_row(header, body, separator != ",", na)
     has_names = not repeats and not all(_fits_numbers(field, header, separator != ",", na) for field in header)
-    # A blank first field, as left by a saved row index, also indicates a header: data hardly ever start with one.
-    index = len(body) > 0 and header[0] == "" and body[0][0] != ""
+    index = _starts_index(header, body, has_names)
     has_header = has_names or index or _counts(header, body)
     is_short = _is_short(header, body, na)
     row_names = is_short and any(row[-1] for row in body)
@@ -118,13 +118,21 @@ def named_separator(line: str) -> str | None:
     return found[1] if found else None
 
 
+def _possible(numbered: dict[int, str]) -> list[str]:
+    """Return the separators to try: where every line has tabs, blanks are not one, as they would join empty fields."""
+    tabs = all("\t" in line for line in numbered.values())
+    return [mark for mark in _SEPARATORS if not (tabs and mark == " ")]
+
+
 def _best_separator(numbered: dict[int, str], separators: Sequence[str], na: Sequence[str]) -> str:
     """Return the separator that fits the lines best; raise a ValueError if none does."""
     lines = list(numbered.values())
     separator = max(separators, key=lambda mark: _quality(lines, mark, na))
     one_column = len(_rows(lines, separator)[0]) == 1
     # Blanks within lines of text do not indicate columns, the other separators do.
-    no_table = one_column and any(len(split_line(line, mark)) > 1 for line in lines for mark in separators[:-1])
+    no_table = one_column and any(
+        len(split_line(line, mark)) > 1 for line in lines for mark in separators if mark != " "
+    )
     if no_table or _quality(lines, separator, na)[0] < 0:
         raise ValueError(
             f"The lines have different numbers of fields: {_difference(numbered, separators)}. Look for a missing "
@@ -234,6 +242,18 @@ def _counts(header: list[str], body: list[list[str]]) -> bool:
     return _increase(header) and broken > len(numbers) / 2
 
 
+def _starts_index(header: list[str], body: list[list[str]], has_names: bool) -> bool:
+    """Return whether the blank first field of a first line is above a saved row index.
+
+    The first line then has names, or numbers that count columns or years. Otherwise the first value is missing.
+    """
+    if header[0] or not body or not body[0][0]:
+        return False
+    labels = [row[0] for row in body]
+    distinct = len(set(labels)) == len(labels) and not any(re.fullmatch(r"[+-]?\d*[.,]\d*", cell) for cell in labels)
+    return has_names or (distinct and (_increase(header[1:]) or header[1:] == ["0"]))
+
+
 def _increase(fields: Sequence[str]) -> bool:
     """Return whether fields are increasing whole numbers, such as years."""
     whole = len(fields) > 1 and all(re.fullmatch(r"\d+", field) for field in fields)
@@ -288,16 +308,21 @@ def is_readable(field: str, decimal_comma: bool) -> bool:
 def split_line(line: str, separator: str) -> list[str]:
     """Split a line into fields; a blank as separator matches any run of white space."""
     if separator == " ":
-        fields = re.findall(BETWEEN_BLANKS, line) if '"' in line else line.split()
-        return [field.strip('"') for field in fields] or [""]
+        return [_unquoted(field) for field in re.findall(BETWEEN_BLANKS, line)] if '"' in line else line.split() or [""]
     if separator not in line:
-        return [line.strip().strip('"')]
+        return [_unquoted(without_blanks(line))]
     if '"' not in line:  # also avoids the size limit of fields in the csv module
-        return [field.strip() for field in line.split(separator)]
+        return [without_blanks(field) for field in line.split(separator)]
     try:
-        return [field.strip() for field in next(csv.reader([line], delimiter=separator, skipinitialspace=True))]
+        return [without_blanks(cell) for cell in next(csv.reader([line], delimiter=separator, skipinitialspace=True))]
     except csv.Error as error:
         raise ValueError(f"The line {quoted([line])} cannot be divided into fields ({error}). Shorten it.") from None
+
+
+def _unquoted(field: str) -> str:
+    """Return a field without the quotes around it; a quote within quotes is written twice."""
+    is_quoted = len(field) > 1 and field[0] == field[-1] == '"'
+    return field[1:-1].replace('""', '"') if is_quoted else field.strip('"')
 
 
 def without_blanks_around_fields(text: str, separator: str) -> str:
@@ -308,7 +333,7 @@ def without_blanks_around_fields(text: str, separator: str) -> str:
     >>> without_blanks_around_fields("1, NA \n ,2", ",")
     '1,NA\n,2'
     """
-    blanks, edge = rf"[^\S\r\n{re.escape(separator)}]+", rf'[{re.escape(separator)}"\r\n]'
+    blanks, edge = rf"[^\S\r\n\x1c-\x1f{re.escape(separator)}]+", rf'[{re.escape(separator)}"\r\n]'
     # Two patterns, because one with a look-behind takes three times as long.
     text = re.sub(rf"(\A|{edge}){blanks}", r"\1", text)
     return re.sub(rf"{blanks}(?={edge}|\Z)", "", text)

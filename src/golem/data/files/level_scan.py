@@ -15,16 +15,17 @@ from dataclasses import replace
 from typing import TypeVar
 
 from golem.data.files.batches import naming
+from golem.data.files.markers import without_blanks
 from golem.data.files.streaming import Task, plan
 from golem.data.files.table_files import TableFile, TableFiles
-from golem.data.levels import MOST_LEVELS, categories, identifiers, is_text
+from golem.data.levels import MOST_LEVELS, categories, identifiers, is_text, levels_among, warn_of_blanks
 from golem.data.table_errors import NotNumericError
 from golem.data.unusable import unusable_error
 from golem.data.variables import LEADING_ZEROS, Coding, Variable
 from golem.runtime.machine import available_cores
 
 Result = TypeVar("Result")
-# The text of a cell, and the name of the number in it, "" if it is missing, None if it is text.
+# The text of a cell as written, and the name of the number in it, "" if it is missing, None if it is text.
 Cell = tuple[str, str | None]
 _MOST_THREADS = 8
 
@@ -79,7 +80,7 @@ class _Cells:
         with naming(task.file.path):
             for batch in task.file.cells(task.piece, [where[name] for name in self.counts]):
                 for name, counts in zip(self.counts, batch, strict=True):
-                    found = {(cell, task.file.number_in(cell, name)): n for cell, n in counts.items()}
+                    found = {(cell, task.file.number_in(without_blanks(cell), name)): n for cell, n in counts.items()}
                     with self._lock:
                         self._add(name, found)
                 if self.stopped.is_set():
@@ -103,14 +104,16 @@ class _Cells:
 
         `sure` says that the column is a category, by the user's choice or by its type in a Parquet file.
         """
-        cells = self.counts[name]
+        cells: Counter[Cell] = Counter()
+        for (cell, number), count in self.counts[name].items():
+            cells[without_blanks(cell), number] += count
         texts = {cell for cell, number in cells if number is None}
         if not texts and not sure:
             return None
         if not texts and not any(LEADING_ZEROS.fullmatch(cell) for cell, _ in cells):
             return self.numbers(name)
-        # A minus next to a plus is a level; alone, it marks missing values.
-        present = {cell: n for (cell, number), n in cells.items() if number != "" or (cell == "-" and "+" in texts)}
+        absent = {cell for cell, number in cells if number == ""}
+        present = levels_among({cell: n for (cell, _), n in cells.items()}, absent.__contains__)
         repeated_header = texts == {name}
         number_of = {cell: float(number) for cell, number in cells if number}
         is_category = is_text(present, number_of.get) and not repeated_header
@@ -144,5 +147,6 @@ def _scanned(table: TableFiles, text: Collection[str]) -> TableFiles:
     counts = {name: levels for name, levels in found.items() if levels is not None}
     with naming(table.files[0].path):
         variables = categories(counts, table.categorical)
+    warn_of_blanks({name: [cell for cell, _ in cells.counts[name]] for name in variables}, variables)
     coding = Coding(tuple(variables.get(name, Variable(name)) for name in table.names))
     return replace(table, coding=coding)

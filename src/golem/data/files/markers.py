@@ -20,6 +20,8 @@ from golem.runtime.problems import ProblemError, Set
 from golem.runtime.types import Vector
 
 _WORDS = ("", "na", "nan", "n/a", "null", "none", "#n/a")
+# White space, without the control characters that separate records: these are not blanks but damage.
+_BLANKS = "".join(chr(k) for k in range(0x3001) if chr(k).isspace() and not 0x1C <= k <= 0x1F)
 # Words that are missing values in every table.
 MISSING_WORDS = frozenset({"NaN", *(spelling for word in _WORDS for spelling in (word, word.upper(), word.title()))})
 # Marks that are missing values, too. A column with other text is refused, so they are the only ones among its numbers.
@@ -27,6 +29,17 @@ MISSING_MARKS = frozenset({"*", "?", ".", "-"})
 # Markers of missing values in other programs, in lower case: Stata, statistical offices, databases, spreadsheets.
 USUAL_MARKERS = ("..", "--", "missing", "unknown", "nil", "(null)", r"\n", "n.a.", "<na>", "#na", "#div/0!", "#value!",
                  "#ref!", "#num!")  # fmt: skip
+
+
+def without_blanks(cell: str) -> str:
+    r"""Return a cell without the blanks around it, as all readers of text understand it.
+
+    Examples
+    --------
+    >>> without_blanks(" a b\u00a0"), without_blanks("\x1e0.5")
+    ('a b', '\x1e0.5')
+    """
+    return cell.strip(_BLANKS)
 
 
 @dataclass(frozen=True)

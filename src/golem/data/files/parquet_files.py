@@ -133,7 +133,7 @@ class ParquetFile:
 
     def number_in(self, cell: str, name: str) -> str | None:
         """Return the name of the number in a value of a column, "" if it is missing, or None if it is text."""
-        if cell in self.na.of_column(name):
+        if self.na.is_missing(cell, name):
             return ""
         number = None if self.names.index(name) in self._texts else parsed(cell)
         return None if number is None else self.na.number_name(number, name)
@@ -196,7 +196,7 @@ class ParquetFile:
 
 def _text(value: Any) -> str:
     """Return the text of a value; a whole number has no decimals."""
-    return number_name(value) if isinstance(value, float) else str(value).strip()
+    return number_name(value) if isinstance(value, float) else str(value)
 
 
 def _written_types(file: Any) -> list[Any]:

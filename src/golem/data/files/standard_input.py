@@ -13,7 +13,7 @@ from urllib.parse import quote, unquote
 from golem.runtime.files import naming_file, temporary_folder
 
 STANDARD_INPUT = "-"
-_COPY = "golem-copy-of-"
+COPY = "golem-copy-of-"
 
 
 def source_name(path: str | Path) -> str:
@@ -25,7 +25,7 @@ def source_name(path: str | Path) -> str:
     ('data/a.csv', 'standard input')
     """
     name = Path(path).name
-    source = unquote(name.removeprefix(_COPY)) if name.startswith(_COPY) else str(path)
+    source = unquote(name.removeprefix(COPY)) if name.startswith(COPY) else str(path)
     return "standard input" if source == STANDARD_INPUT else source
 
 
@@ -37,7 +37,7 @@ def spooled(paths: Sequence[str]) -> Iterator[list[str]]:
         yield list(paths)
         return
     with temporary_folder() as folder:
-        copies = {path: folder / (_COPY + quote(path, safe="")) for path in pipes}
+        copies = {path: folder / (COPY + quote(path, safe="")) for path in pipes}
         for path, copy in copies.items():
             with _opened(path) as pipe, naming_file(copy), copy.open("wb") as file:
                 shutil.copyfileobj(pipe, file)

@@ -65,6 +65,7 @@ class Task:
     environment: int | None = None
     labels: tuple[str, ...] = ()
     targets_source: str = "targets"
+    log: tuple[int, ...] = ()
 
     @property
     def variables(self) -> tuple[Variable, ...]:
@@ -92,7 +93,8 @@ def plan(table: TableFiles, shards: int = 1, missing: Literal["error", "drop"] =
             variables = zip(columns, table.coding.variables, strict=False)
             file.require_numeric([j for j, variable in variables if not variable.is_category])
             pieces = file.pieces(len(columns))
-        place = (before, total, shards, missing, table.coding, environment, table.labels, table.targets_source)
+        log = tuple(k for k, name in enumerate(table.names) if name in table.log)
+        place = (before, total, shards, missing, table.coding, environment, table.labels, table.targets_source, log)
         tasks += [Task(file, piece, columns, table.names, *place) for piece in pieces]
         before += file.size
     return tasks
@@ -121,7 +123,7 @@ def coded_batches(task: Task) -> Iterator[Batch]:
 
 def labelled_batches(task: Task) -> Iterator[Batch]:
     """Read a piece in batches; with environments, their last column is the number of the environment."""
-    for batch in coded_batches(task):
+    for batch in map(functools.partial(_with_logarithms, task), coded_batches(task)):
         if task.environment is None or not batch.columns:
             yield batch
         elif task.environment >= 0:
@@ -129,6 +131,21 @@ def labelled_batches(task: Task) -> Iterator[Batch]:
             yield dataclasses.replace(batch, columns=[*batch.columns, codes])
         else:
             yield _with_known_labels(batch, task)
+
+
+def _with_logarithms(task: Task, batch: Batch) -> Batch:
+    """Return a batch with the logarithms of some columns; raise a ValueError if a value is not positive."""
+    if not task.log or not batch.columns:
+        return batch
+    columns = list(batch.columns)
+    for k in task.log:
+        wrong = np.flatnonzero(columns[k] <= 0)
+        if len(wrong):
+            row = int(wrong[0])
+            what = f"Column {task.names[k]!r} has the value {columns[k][row]:g} in {batch.place(row)}, which has no "
+            raise ProblemError(what, "logarithm. Leave the column out of ", Set("log"), ".")
+        columns[k] = np.log(columns[k])
+    return dataclasses.replace(batch, columns=columns)
 
 
 def _with_known_labels(batch: Batch, task: Task) -> Batch:

@@ -12,12 +12,13 @@ from pathlib import Path
 from typing import Any
 
 from golem.data.checks import DataWarning
-from golem.data.column_patterns import column_types
+from golem.data.column_patterns import column_types, expanded
 from golem.data.files.batches import naming
 from golem.data.files.csv_files import SAVED_INDEX, CsvFile
 from golem.data.files.markers import NO_MARKERS, Markers
 from golem.data.files.npy_files import MAGIC as NPY_MAGIC
 from golem.data.files.npy_files import NpyFile
+from golem.data.files.other_formats import OTHER_ENDINGS, as_parquet
 from golem.data.files.parquet_files import MAGIC, ParquetFile
 from golem.data.files.standard_input import source_name
 from golem.data.targets import require_unique, resolve_targets, source_of
@@ -30,7 +31,7 @@ from golem.runtime.types import Matrix
 # Results of `golem fit` and `golem compare`, possibly written into the folder of the data.
 _RESULT_MARKS = ("graph.json", "comparison.csv")
 _RESULT_TABLES = ("edges.csv", "weights.csv", "path.csv", "comparison.csv", "agreement.csv", "distances.csv")
-ENDINGS = (".csv", ".tsv", ".txt", ".csv.gz", ".tsv.gz", ".txt.gz", ".parquet", ".pq", ".npy")
+ENDINGS = (".csv", ".tsv", ".txt", ".csv.gz", ".tsv.gz", ".txt.gz", ".parquet", ".pq", ".npy", *OTHER_ENDINGS)
 # Names that pandas gives to a row index saved as a column.
 _SAVED_INDEX = re.compile(rf"{SAVED_INDEX}(\.\d+)*|__index_level_\d+__")
 
@@ -66,6 +67,8 @@ class TableFiles:
         The number of the environment of each file, or BY_COLUMN if the last of its `positions` is a column of labels.
     targets_source : str
         What messages call the targets: the name of their file.
+    log : frozenset of str
+        The columns of which the logarithms are read.
 
     Examples
     --------
@@ -89,6 +92,7 @@ class TableFiles:
     labels: tuple[str, ...] = ()
     environments: tuple[int, ...] = ()
     targets_source: str = "targets"
+    log: frozenset[str] = frozenset()
 
     @property
     def made_up_names(self) -> bool:
@@ -172,6 +176,7 @@ class TableFiles:
         na: Sequence[str] = (),
         categorical: Sequence[str] = (),
         numeric: Sequence[str] = (),
+        log: Sequence[str] = (),
         hidden: str | None = None,
     ) -> TableFiles:
         """Open the files of a table; see `golem.readers.moments_from_file` for the parameters.
@@ -187,6 +192,7 @@ class TableFiles:
         for path in find_files(paths):
             with naming(path):
                 file = _open(path, header, na, files)
+                drop = expanded(drop, file.names, "drop") if not files else drop
                 unused = [*drop, *(name for name in (hidden,) if name is not None and name in file.names)]
                 # Duplicate and empty names are errors only among the columns to use.
                 used = [name for name in file.names if wanted is None or name in wanted]
@@ -197,10 +203,10 @@ class TableFiles:
                     names = _chosen(file, columns, unused)
                 positions.append(tuple(map({name: j for j, name in enumerate(file.names)}.__getitem__, names)))
                 files.append(file)
-        types = column_types(listed(categorical), listed(numeric), names)
-        return cls(
-            tuple(files), names, tuple(positions), Markers.of(na, files[0].names), *types, coding=Coding.numeric(names)
-        )
+        log = expanded(listed(log), names, "log")
+        types = column_types(listed(categorical), [*listed(numeric), *log], names)
+        markers, coding = Markers.of(na, files[0].names), Coding.numeric(names)
+        return cls(tuple(files), names, tuple(positions), markers, *types, coding=coding, log=frozenset(log))
 
 
 def label_of(path: str | Path) -> str:
@@ -278,6 +284,7 @@ def _open(path: Path, header: bool | None, na: Sequence[str], before: Sequence[T
         raise ValueError("A pipe can be read only once. Save the table to a file.")
     if not path.stat().st_size:
         raise ValueError("The file is empty.")
+    path = as_parquet(path)
     with path.open("rb") as file:
         begin = file.read(len(NPY_MAGIC))
         if begin.startswith(MAGIC) or path.suffix.lower() in (".parquet", ".pq"):

@@ -13,7 +13,7 @@ from golem.graphs.formats.causal_learn import read_causal_learn, write_causal_le
 from golem.graphs.formats.csv_tables import read_csv, write_edge_list, write_matrix
 from golem.graphs.formats.dot import read_dot, write_dot
 from golem.graphs.formats.json_graphs import read_json, write_json, write_pgmpy
-from golem.graphs.formats.networkx_formats import read_gml, read_graphml, write_gml, write_graphml
+from golem.graphs.formats.networkx_formats import read_gml, read_graphml, write_dowhy, write_gml, write_graphml
 from golem.graphs.graph_document import GraphDocument, read_document
 from golem.graphs.named_graph import NamedGraph
 from golem.runtime.machine import NotEnoughMemoryError
@@ -61,6 +61,8 @@ FORMATS: dict[str, GraphFormat] = {
         read_dot,
         r'(?i:(?:strict\s+)?(?:di)?graph)\s*(?:"(?:\\.|[^"\\])*"|[\w.]*)\s*\{',
     ),
+    # Never matches: it is GML.
+    "dowhy": GraphFormat((), write_dowhy, read_gml, "(?!)"),
     "dagitty": GraphFormat((), dagitty.write_dagitty, dagitty.read_dagitty, dagitty.DAGITTY_BEGINS),
     "lavaan": GraphFormat((), r_packages.write_lavaan, r_packages.read_lavaan, r_packages.LAVAAN_BEGINS, True),
     "bnlearn": GraphFormat((), r_packages.write_bnlearn, r_packages.read_bnlearn, r_packages.BNLEARN_BEGINS, True),

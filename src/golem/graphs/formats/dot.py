@@ -25,6 +25,7 @@ _TOKEN = re.compile(
     | (?P<word>-?(?:\.\d+|\d+(?:\.\d*)?)(?![\w.])|[^\W\d]\w*)""",
     re.VERBOSE | re.DOTALL | re.MULTILINE,
 )
+_MOST_PAIRS = 1_000_000
 _ESCAPES = {'"': '"', "\\": "\\\\"}
 _PLAIN = re.compile(r"(?!(?i:strict|graph|digraph|subgraph|node|edge)\Z)[A-Za-z_][A-Za-z0-9_]*")
 _IMPOSSIBLE = re.compile(r'(?<!\\)\\(?:\\\\)*(?:["\n]|\r|\Z)')
@@ -121,6 +122,7 @@ class _Reader:
     tokens: list[_Token]
     position: int = 0
     directed: bool = True
+    pairs: int = 0
     nodes: dict[str, dict[str, str]] = field(default_factory=dict)
     edges: dict[tuple[str, str], dict[str, str]] = field(default_factory=dict)
 
@@ -193,6 +195,9 @@ class _Reader:
             for node in groups[0]:
                 self.nodes[node] |= attributes
         for sources, targets in itertools.pairwise(groups):
+            self.pairs += len(sources) * len(targets)
+            if self.pairs > _MOST_PAIRS:  # a short file can have any number of edges
+                raise ValueError(f"Its groups in braces make more than {_MOST_PAIRS} edges. List the edges as CSV.")
             for source in sources:
                 for target in targets:
                     self.add_edge(source, target, edge_defaults | attributes)

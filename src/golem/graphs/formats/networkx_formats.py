@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree
 
 from golem.graphs.named_graph import Attributes, NamedGraph
-from golem.runtime.messages import quoted
+from golem.runtime.messages import quoted, shortened
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -72,6 +72,17 @@ def write_gml(graph: NamedGraph) -> str:
         )
     columns = {_key(name): column for name, column in graph.edge_columns.items()}
     return "\n".join(nx.generate_gml(to_networkx(dataclasses.replace(graph, edge_columns=columns)))) + "\n"
+
+
+def write_dowhy(graph: NamedGraph) -> str:
+    """Return the GML text that `dowhy.CausalModel(graph=...)` takes; refuse links, because DoWhy needs directions."""
+    open_edges = [f"{one} --- {other}" for one, other in graph.links]
+    if open_edges:
+        raise ValueError(
+            f"DoWhy needs a direction for every edge, but {len(open_edges)} have no evidence for theirs: "
+            f"{shortened(open_edges, 4)}. Add what you know, such as tiers, or use the format gml."
+        )
+    return write_gml(dataclasses.replace(graph, edge_columns={}, noise_variances=None, intercepts=None))
 
 
 def _key(name: str) -> str:

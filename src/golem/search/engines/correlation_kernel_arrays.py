@@ -8,6 +8,9 @@ from golem.search.order_kernel_arrays import Agenda
 
 # Lower bound of residual variances in logarithms.
 TINY = 1e-14
+# A candidate is determined by the parents if they leave less than this share of its variance; the rest is rounding
+# error. In dense graphs with strong effects, columns that are needed as parents leave 1e-11.
+COLLINEAR = 1e-13
 # Rows of `CorrelationProblem.values`: the penalty of k parents; one more is worth it if it lowers r by a larger share
 # than the threshold; the centre of the prior of every node.
 PENALTY, THRESHOLD, CENTRE = 0, 1, 2

@@ -15,6 +15,7 @@ from golem.search.engines.correlation_kernel_arrays import (
     BEST,
     CHOSEN,
     CLOSED,
+    COLLINEAR,
     GIVEN,
     INSIDE,
     LEAST,
@@ -44,7 +45,6 @@ from golem.search.engines.correlation_regression_kernels import invert, solve, w
 from golem.search.jit import implements, inlined, kernel
 from golem.search.order_kernel_arrays import (
     ALLOWED,
-    COLLINEAR,
     COST,
     COUNT,
     KIND,

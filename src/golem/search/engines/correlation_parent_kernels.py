@@ -13,6 +13,7 @@ import numpy as np
 from golem.search.engines.correlation_kernel_arrays import (
     CENTRE,
     CLOSED,
+    COLLINEAR,
     GIVEN,
     OPEN,
     PARENTS,
@@ -33,7 +34,7 @@ from golem.search.engines.correlation_kernel_arrays import (
 )
 from golem.search.engines.correlation_regression_kernels import delete, has_drifted, insert, invert, solve, whiten
 from golem.search.jit import entry, inlined, kernel
-from golem.search.order_kernel_arrays import ALLOWED, COLLINEAR, NO_NODE, REQUIRED
+from golem.search.order_kernel_arrays import ALLOWED, NO_NODE, REQUIRED
 
 # Regressions are computed afresh at most so many times per choice.
 MOST_REFRESHES = 8

@@ -214,7 +214,7 @@ function edgeDetails(chosen) {
     ["Standard error (original units)", edge.standard_error == null || link ? null : `${number(edge.standard_error, 2)} ${content.overstated ? "(too small: rows depend on each other)" : "assuming the graph is right and the rows are independent"}`],
     ["Interval of the weight (original units)", link ? null : interval(edge.weight_low, edge.weight_high)],
     ["", link ? null : outsideText(edge)],
-    ["Weight (standardized)", edge.standardized_weight == null ? null : number(edge.standardized_weight, 3)],
+    [link ? "Strength (standardized)" : "Weight (standardized)", edge.standardized_weight == null ? null : number(edge.standardized_weight, 3)],
     ["Strength", edge.edge_strength == null ? null : `${number(edge.edge_strength, 3)} (deviance): how much worse the fit gets without the edge`],
     ["Loss of score without it", edge.drop_loss === undefined || edge.drop_loss === null ? null : `${number(edge.drop_loss, 4)} (deviance, penalty included)`],
     ["Direction", direction],

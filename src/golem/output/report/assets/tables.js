@@ -54,18 +54,19 @@ const orEmpty = (value, digits) => (value == null && variables !== null ? "" : n
 function edgeTable(edges) {
   const graph = graphs[0];
   const has = (column) => graph.columns.has(column);
+  const directed = graph.edges.some((edge) => !edge.candidate && !isLink(edge)); // links have no weights
   const loss = has("drop_loss") && { title: "loss of score (deviance)", hint: "how much worse the score, which includes the penalty, gets without the edge", value: (edge) => edge.drop_loss, show: (edge) => number(edge.drop_loss) };
   const columns = [
     { title: "edge", text: true, value: (edge) => `${names[edge.source]} ${arrowSign(edge)} ${names[edge.target]}` },
     has("edge_strength") && { title: "strength (deviance)", hint: "how much worse the fit gets without the edge", value: (edge) => edge.edge_strength, show: (edge) => number(edge.edge_strength) },
     has("edge_strength") && loss,
-    (has("weight") || variables === null) && { title: "weight (original units)", hint: "in the units of the columns", value: (edge) => (isLink(edge) ? null : edge.weight), show: (edge) => (isLink(edge) ? "" : orEmpty(edge.weight)) },
-    has("standard_error") && { title: "std. error (original units)", hint: "of the weight, assuming the graph is right and the rows are independent", value: (edge) => (isLink(edge) ? null : edge.standard_error), show: (edge) => (isLink(edge) ? "" : orEmpty(edge.standard_error, 2)) },
+    (has("weight") || variables === null) && directed && { title: "weight (original units)", hint: "in the units of the columns", value: (edge) => (isLink(edge) ? null : edge.weight), show: (edge) => (isLink(edge) ? "" : orEmpty(edge.weight)) },
+    has("standard_error") && directed && { title: "std. error (original units)", hint: "of the weight, assuming the graph is right and the rows are independent", value: (edge) => (isLink(edge) ? null : edge.standard_error), show: (edge) => (isLink(edge) ? "" : orEmpty(edge.standard_error, 2)) },
     has("standardized_weight") && { title: "weight (standardized)", hint: "in standard deviations of both columns", value: (edge) => (edge.standardized_weight == null ? null : Math.abs(edge.standardized_weight)), show: (edge) => orEmpty(edge.standardized_weight) },
-    has("weight_low") && { title: "interval (original units)", hint: "of the weight over the bootstrap replicates; it is 0 in those that lack or reverse the edge", value: (edge) => (isLink(edge) ? null : edge.weight_low), show: (edge) => (edge.weight_low == null || isLink(edge) ? "" : `${number(edge.weight_low)} to ${number(edge.weight_high)}`) },
+    has("weight_low") && directed && { title: "interval (original units)", hint: "of the weight over the bootstrap replicates; it is 0 in those that lack or reverse the edge", value: (edge) => (isLink(edge) ? null : edge.weight_low), show: (edge) => (edge.weight_low == null || isLink(edge) ? "" : `${number(edge.weight_low)} to ${number(edge.weight_high)}`) },
     !has("edge_strength") && loss,
     has("adjacency_frequency") && { title: "connected", hint: "share of the bootstrap replicates that connect the two variables", value: (edge) => edge.adjacency_frequency, show: (edge) => percent(edge.adjacency_frequency) },
-    has("direction_frequency") && { title: "directed", hint: "share of the bootstrap replicates with this direction; links count half", value: (edge) => (isLink(edge) ? null : edge.direction_frequency), show: (edge) => (isLink(edge) ? "" : percent(edge.direction_frequency)) },
+    has("direction_frequency") && directed && { title: "directed", hint: "share of the bootstrap replicates with this direction; links count half", value: (edge) => (isLink(edge) ? null : edge.direction_frequency), show: (edge) => (isLink(edge) ? "" : percent(edge.direction_frequency)) },
     graph.edges.some((edge) => directionOf(edge) !== "structure") && { title: "direction", text: true, value: directionWord, show: (edge) => directionTag(edge) ?? directionWord(edge) },
     has("direction_strength") && { title: "evidence for it", hint: "how much worse the score (deviance) is with the other direction", value: (edge) => edge.direction_strength, show: (edge) => (edge.direction_strength == null ? "" : number(edge.direction_strength)) },
     content.compared_with > 0 && { title: `compared with ${graphs[1].name}`, text: true, value: (edge) => verdictWord(verdict(edge, graphs[1]), graphs[1]) },

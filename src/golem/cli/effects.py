@@ -1,0 +1,80 @@
+"""golem effects: what drives a variable of a learned graph."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from golem.cli import options
+from golem.cli.running import user_errors
+from golem.cli.terminal import out
+
+if TYPE_CHECKING:
+    from golem.output.effects import Effect
+
+_WORDS = {
+    "known": "",
+    "range": "depends on open directions",
+    "may be zero": "may be zero: directions are open",
+    "sign unknown": "sign unknown: directions are open",
+    "unknown": "unknown: too many open directions",
+}
+
+
+def effects(
+    model: Annotated[Path, typer.Argument(help="The folder of `golem fit`, or its graph.json.")],
+    on: Annotated[str, typer.Option("--on", metavar="VARIABLE", help="The variable to explain.")],
+    as_json: options.Json = False,
+) -> None:
+    """Rank what drives a variable: the total effects on it.
+
+    For example:
+
+        golem effects golem-output --on income
+
+    An effect along edges with open directions is a range over all graphs that agree with the directions that are known.
+    The intervals are those of `golem fit --bootstrap`.
+    """
+    from golem.output.effects import effects_on
+    from golem.output.saved_model import load
+
+    with user_errors():
+        found = effects_on(load(model), on)
+    if as_json:
+        print(json.dumps([effect._asdict() for effect in found]))  # noqa: T201
+    elif found:
+        _print(found, on)
+    else:
+        out.print(f"Nothing in the graph leads to {on!r}.")
+
+
+def _print(found: list[Effect], target: str) -> None:
+    """Print a table of effects."""
+    from rich.table import Table
+
+    has_intervals = any(effect.interval_low is not None for effect in found)
+    out.print(f"Total effects on {target!r}, those that are surely large first")
+    table = Table(box=None, pad_edge=False)
+    table.add_column("cause")
+    table.add_column("standardized", justify="right")
+    table.add_column("per unit", justify="right")
+    if has_intervals:
+        table.add_column("interval", justify="right")
+    table.add_column("")
+    for effect in found:
+        cells = [effect.source, _span(effect.standardized_low, effect.standardized_high, "+.2f")]
+        cells.append(_span(effect.low, effect.high, "+.3g"))
+        if has_intervals:
+            low, high = effect.interval_low, effect.interval_high
+            cells.append("" if low is None or high is None else f"{low:+.3g} to {high:+.3g}")
+        table.add_row(*cells, _WORDS[effect.says])
+    out.print(table)
+
+
+def _span(low: float, high: float, form: str) -> str:
+    """Return a number, or a range of numbers that differ as they are written."""
+    ends = format(low + 0.0, form), format(high + 0.0, form)
+    return ends[0] if ends[0] == ends[1] else " to ".join(ends)

@@ -1,0 +1,58 @@
+"""Whether a table has the moments of its values or of their ranks: the choice of the user, or because of outliers."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Literal, get_args
+
+import numpy as np
+
+from golem.data.normal_scores import is_normal
+from golem.data.outliers import MOST_NUMBERS, outlying_values
+from golem.data.table import Part, Table
+from golem.data.unusable import unusable_variables
+from golem.runtime.messages import counted
+
+RobustChoice = Literal["auto", "ranks", "off"]
+ROBUST: tuple[RobustChoice, ...] = get_args(RobustChoice)
+_NOT_CHECKED = (
+    f"Outliers were not looked for: this needs all rows in memory, and at most {MOST_NUMBERS // 10**6} million values."
+)
+_RANKS = "correlations are those of ranks (normal scores)"
+
+
+def robust_table(table: Table, robust: RobustChoice) -> Table:
+    """Return a table with the moments of its normal scores: always ("ranks"), or if it has outliers ("auto").
+
+    Where the noise itself has heavy tails, extreme values follow the linear model and say most about it. So "auto" uses
+    ranks only if all columns with outliers are normal without them. This does not depend on the order of the rows. A
+    table with columns that cannot be used stays as it is, so that they are named. If columns have the same ranks,
+    "auto" keeps the moments of the values.
+    """
+    if robust == "off" or table.is_ranked:
+        return table
+    reason = f"{_RANKS[0].upper()}{_RANKS[1:]}."
+    if robust == "auto":
+        found = [_outliers(part) for part in table.parts]
+        if None in found:
+            return replace(table, robust_note=_NOT_CHECKED)
+        if not (count := sum(one for one in found if one)):
+            return table
+        reason = f"{counted(count, 'row')} {'has' if count == 1 else 'have'} outliers, so {_RANKS}."
+    if unusable_variables(table.moments()):
+        return table
+    ranked = replace(table.with_ranks(), robust_note=reason)
+    return table if robust == "auto" and unusable_variables(ranked.moments()) else ranked
+
+
+def _outliers(part: Part) -> int | None:
+    """Return the number of rows with outliers, 0 if a column with outliers is not normal; None without all rows."""
+    numbers = np.flatnonzero(part.moments.coding.levels == 0)
+    if not len(numbers):
+        return 0
+    rows = part.all_rows() if part.moments.rows * len(numbers) <= MOST_NUMBERS else None
+    if rows is None:
+        return None
+    wild = outlying_values(rows[:, numbers])
+    columns = [rows[~np.isnan(rows[:, j]), j] for j in numbers[wild.any(axis=0)]]
+    return int(wild.any(axis=1).sum()) if all(is_normal(column, len(numbers)) for column in columns) else 0
