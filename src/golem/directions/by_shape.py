@@ -137,7 +137,7 @@ def _claims(found: list[ComponentScores], gate: _Gate, parents: list[list[int]])
 
 
 class _Gate:
-    """The conditions for a claim, besides its evidence, from tests of residuals against parents.
+    """The conditions for a claim, besides its evidence: tests of residuals against parents, and other models.
 
     1. In the whole graph, the mean of -log p is not larger than sampling errors and a few wrong edges explain.
     2. At the nodes whose parents differ between the member and its best opponent, independence is not rejected.
