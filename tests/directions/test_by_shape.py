@@ -128,12 +128,14 @@ def bent_effect(rng, n):
 
 @pytest.mark.parametrize(("draw_pair", "n"), [(hidden_group, 1000), (bent_effect, 300)])
 def test_shapes_that_a_model_without_direction_explains_are_not_claimed(draw_pair, n, monkeypatch):
-    def claims():
-        return sum(len(evidence(CHAIN[:2, :2], draw_pair(np.random.default_rng(s), n)).claimed) for s in range(30))
+    def found():
+        return [evidence(CHAIN[:2, :2], draw_pair(np.random.default_rng(seed), n)) for seed in range(30)]
 
-    assert claims() <= 3
+    with_comparison = found()
+    assert sum(len(one.claimed) for one in with_comparison) <= 3
+    assert sum("hidden group" in one.reason for one in with_comparison) >= 8
     monkeypatch.setattr(by_shape, "_LEAST_ADVANTAGE", -np.inf)
-    assert claims() >= 8
+    assert sum(len(one.claimed) for one in found()) >= 8
 
 
 def test_unsuitable_rows_give_a_reason():

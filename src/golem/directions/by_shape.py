@@ -42,6 +42,7 @@ _SMALLEST_P, _MISFIT, _ERRORS = 0.01, 1.2, 1.64
 # Nodes at which this is tested, evenly spread over larger graphs: the mean over so many has a small standard error.
 _MOST_TESTED = 500
 _MISFIT_REASON = "residuals depend on regressors: the linear model with independent noise does not hold"
+_UNDIRECTED_REASON = "a hidden group of rows, shared heavy tails or curved scales would explain it as well"
 
 
 class Support(NamedTuple):
@@ -133,7 +134,9 @@ def _claims(found: list[ComponentScores], gate: _Gate, parents: list[list[int]])
                 candidates.append((edge, one, e))
     if candidates and not gate.model_holds(parents):
         return ShapeEvidence(evidence=evidence, reason=_MISFIT_REASON)
-    return ShapeEvidence(gate.passing(candidates), evidence)
+    candidates = [(edge, one, e) for edge, one, e in candidates if gate.passes(one, e)]
+    claimed = gate.beyond_undirected_models(candidates)
+    return ShapeEvidence(claimed, evidence, _UNDIRECTED_REASON if candidates and not claimed else "")
 
 
 class _Gate:
@@ -157,14 +160,13 @@ class _Gate:
         misfit = -np.log(np.maximum(p, _SMALLEST_P))
         return not len(p) or float(misfit.mean()) <= _MISFIT + _ERRORS / np.sqrt(len(p))
 
-    def passing(self, candidates: list[tuple[Edge, ComponentScores, int]]) -> tuple[Edge, ...]:
-        """Return the directions that pass all conditions but the first."""
-        tested = [(edge, one, e) for edge, one, e in candidates if self._supported(one, e)]
+    def beyond_undirected_models(self, candidates: list[tuple[Edge, ComponentScores, int]]) -> tuple[Edge, ...]:
+        """Return the directions that explain the rows better than models without a direction."""
         # A bootstrap resample counts as fewer rows than it has.
-        found = self._n / len(self._Z) * advantages(one.noises(e) for _, one, e in tested)
-        return tuple(edge for (edge, _, _), size in zip(tested, found, strict=True) if size >= _LEAST_ADVANTAGE)
+        found = self._n / len(self._Z) * advantages(one.noises(e) for _, one, e in candidates)
+        return tuple(edge for (edge, _, _), size in zip(candidates, found, strict=True) if size >= _LEAST_ADVANTAGE)
 
-    def _supported(self, found: ComponentScores, edge: int) -> bool:
+    def passes(self, found: ComponentScores, edge: int) -> bool:
         """Return whether the nodes that differ support the best member against the best one with an edge reversed."""
         differing = found.differing(edge)
         along = self._all_p_values(found.component, [(j, ours) for j, ours, _ in differing])
