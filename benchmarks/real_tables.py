@@ -2,7 +2,8 @@
 
 Claim: few of them do. For public tables with an obvious order (age before disease, inputs before what is computed from
 them, an outcome last), the order was written down before any graph was learned. A claimed arrow between two tiers is
-testable; it contradicts if it points backwards. "class" counts all directions of the equivalence class, as other programs draw
+testable; it contradicts if it points backwards. "class" counts all directions of the equivalence class, as other
+programs draw
 them.
 
     python benchmarks/real_tables.py                          # tables of scikit-learn, and statsmodels if installed

@@ -43,6 +43,7 @@ def test_graph_json_holds_what_a_repeat_needs(finished):
         "na": [],
         "categorical": [],
         "numeric": [],
+        "log": [],
         "covariance": False,
         "rows": None,
         "environment": None,
