@@ -13,7 +13,7 @@ Claims of docs/benchmarks/directions.md:
 - groups: for pairs with a hidden group of rows, a bent effect or shared heavy tails, at most 10 % of the tables have a
   wrong claim. In linear models, the comparison with models without a direction loses at most 10 % of the right claims.
 - time: the shapes add at most 0.3 s to a fit with d = 100 and n = 1000. To the fit of a tree of 1000 columns, whose
-  directions are all open, they add about as much as the fit itself takes.
+  directions are all open, they add a few seconds.
 - memory: from a Parquet file, the peak hardly grows with the number of rows, and the shapes do not raise it.
 
     python benchmarks/directions.py accuracy
