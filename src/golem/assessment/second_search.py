@@ -78,10 +78,12 @@ def _compared(shown: Golem, other: Golem) -> SecondSearch:
 
 
 def links(model: Golem) -> BoolMatrix:
-    """Return the edges of a model, with both directions where they are undecided without the rows, shape (d, d)."""
+    """Return the edges of a model, with both directions where they are undecided without the rows, shape (d, d).
+
+    A direction of the class counts whether or not it survived a check: only one of two fits was checked.
+    """
     graph = model.graph_
     is_open = np.isin(known(graph.sources), _NOT_BY_CLASS)
-    # Directions that were checked, successfully or not, are those of the class.
     return graph.partially_directed(is_open if graph.stability is None else is_open & np.isnan(graph.stability))
 
 
