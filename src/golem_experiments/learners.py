@@ -105,7 +105,12 @@ def settings(task: Task) -> dict[str, Any]:
     return _settings(task.method, METHODS.get(task.method), values)
 
 
-_NEWER = {"score_function": "auto", "intervention": "soft", "intercepts": "separate"}
+_NEWER = {
+    "score_function": "auto",
+    "intervention": "soft",
+    "intercepts": "separate",
+    "evidence": "auto",
+}
 
 
 @functools.cache  # thousands of tasks share a few settings
@@ -119,6 +124,8 @@ def _settings(method: str, registered: ComparedMethod | None, values: tuple[tupl
         # Settings that are newer than stored rows count only if they are used, so that the rows stay valid.
         if not model.settings.uses_shape:
             chosen.pop("shape", None)
+        if model.robust != "ranks":
+            chosen.pop("robust", None)
         for name, default in _NEWER.items():
             if chosen.get(name) == default:
                 del chosen[name]

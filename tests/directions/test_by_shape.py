@@ -113,6 +113,31 @@ def test_confounded_pairs_are_not_claimed():
     assert not evidence(pairs, X).claimed
 
 
+def hidden_group(rng, n):
+    """Return two columns whose rows belong to one of two groups."""
+    group, (x, noise) = rng.random(n) < 0.3, rng.normal(size=(2, n))
+    x = x + 2 * group
+    return np.column_stack([x, 0.8 * x + noise + 1.5 * group])
+
+
+def bent_effect(rng, n):
+    """Return a normal cause, and a saturated effect."""
+    x, noise = rng.normal(size=(2, n))
+    return np.column_stack([x, np.tanh(0.8 * x + noise)])
+
+
+@pytest.mark.parametrize(("draw_pair", "n"), [(hidden_group, 1000), (bent_effect, 300)])
+def test_shapes_that_a_model_without_direction_explains_are_not_claimed(draw_pair, n, monkeypatch):
+    def found():
+        return [evidence(CHAIN[:2, :2], draw_pair(np.random.default_rng(seed), n)) for seed in range(30)]
+
+    with_comparison = found()
+    assert sum(len(one.claimed) for one in with_comparison) <= 3
+    assert sum("hidden group" in one.reason for one in with_comparison) >= 8
+    monkeypatch.setattr(by_shape, "_LEAST_ADVANTAGE", -np.inf)
+    assert sum(len(one.claimed) for one in found()) >= 8
+
+
 def test_unsuitable_rows_give_a_reason():
     X = draw(CHAIN, 500, 0)
     assert "100 complete rows" in evidence(CHAIN, X[:50]).reason

@@ -87,7 +87,7 @@ def test_clear_directions_are_claimed_and_open_ones_are_links(collider):
     found = {(edge.source, edge.target): edge for edge in model.edges_}
     assert found["a", "c"].direction_from == found["b", "c"].direction_from == "structure"
     assert {found.get(("b", "e"), found.get(("e", "b"))).direction_from} == {"none"}
-    assert found["a", "c"].strength >= LEAST_MARGIN
+    assert found["a", "c"].direction_strength >= LEAST_MARGIN
     assert model.graph_.stability[model.graph_.directed_by("structure")].min() >= LEAST_STABILITY
     assert model.pdag_.sum() == 4
 

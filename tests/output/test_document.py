@@ -82,7 +82,7 @@ def test_the_evidence_of_an_edge_is_that_of_its_record():
 
 
 def test_directions_from_knowledge_are_called_so():
-    X = np.random.default_rng(0).normal(size=(400, 4)).cumsum(axis=1) * [1, 3, 0.2, 5]
+    X = np.random.default_rng(0).normal(size=(20000, 4)).cumsum(axis=1) * [1, 3, 0.2, 5]
 
     def sources(**given):
         found = list_edges(Golem("nv", knowledge=Knowledge.of(4, **given)).fit(X))

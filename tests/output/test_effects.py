@@ -61,7 +61,7 @@ def test_an_effect_along_a_link_is_a_range_that_contains_zero(fitted):
 
 def test_effects_of_categories_are_differences_between_levels():
     rng = np.random.default_rng(0)
-    drug = rng.choice(["none", "low", "high"], 900)
+    drug = rng.choice(["zero", "low", "high"], 900)
     x = rng.normal(size=900)
     y = x + np.select([drug == "low", drug == "high"], [1.0, 3.0], 0.0) + rng.normal(size=900)
     frame = pd.DataFrame({"drug": drug, "x": x, "y": y})

@@ -80,10 +80,11 @@ def _compared(shown: Golem, other: Golem) -> SecondSearch:
 def links(model: Golem) -> BoolMatrix:
     """Return the edges of a model, with both directions where they are undecided without the rows, shape (d, d).
 
-    A direction of the class counts whether or not the rows were asked if it is stable: only one of two fits was.
+    A direction of the class counts whether or not it survived a check: only one of two fits was checked.
     """
     graph = model.graph_
-    return graph.partially_directed(np.isin(known(graph.sources), _NOT_BY_CLASS) & known(graph.reversible))
+    is_open = np.isin(known(graph.sources), _NOT_BY_CLASS)
+    return graph.partially_directed(is_open if graph.stability is None else is_open & np.isnan(graph.stability))
 
 
 def _deviance(model: Golem) -> float:

@@ -43,6 +43,16 @@ def normal_scores(rows: Matrix, coding: Coding) -> Matrix:
     return found
 
 
+def normal_quantiles(column: Vector) -> Vector:
+    """Return the normal quantiles of the ranks of a column without missing values."""
+    from scipy.special import ndtri
+
+    ordered = np.sort(column)
+    # Twice the average rank of equal values, counted from 1, without scipy.stats, whose import is slow.
+    doubled = np.searchsorted(ordered, column) + np.searchsorted(ordered, column, side="right") + 1
+    return np.asarray(ndtri((doubled / 2 - 0.375) / (len(column) + 0.25)))
+
+
 def is_normal(column: Vector, columns: int) -> bool:
     """Return whether a column, one of so many, is compatible with a normal distribution apart from wild values.
 
@@ -65,10 +75,7 @@ def _is_usual(column: Vector) -> BoolVector:
 
 def _scores(column: Vector, columns: int) -> Vector:
     """Return the normal scores of a column without missing values; a column that does not vary stays."""
-    from scipy.special import ndtri
-    from scipy.stats import rankdata
-
-    scores, usual = ndtri((rankdata(column) - 0.375) / (len(column) + 0.25)), _is_usual(column)
+    scores, usual = normal_quantiles(column), _is_usual(column)
     deviation = scores[usual].std()
     if not deviation > 0:
         return column

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -21,9 +22,10 @@ from numpy.typing import NDArray
 
 from golem.data.dependence import without_sorting
 from golem.directions.class_members import Blocks
-from golem.directions.equivalence_class import Component, Family, parent_lists
+from golem.directions.equivalence_class import Component, Family, Parents, parent_lists
 from golem.directions.member_scores import BestMembers
 from golem.directions.residual_tests import dependence
+from golem.directions.undirected_models import advantages
 from golem.graphs.edges import Edges
 from golem.runtime.threads import blas_threads_for
 from golem.runtime.types import BoolVector, Indices, Matrix, Vector
@@ -33,11 +35,14 @@ Edge = tuple[int, int]
 LARGEST_ERROR_RATE = 0.01
 # Level at which independence must not be rejected along a claim, and must be rejected against it.
 _ALONG, _AGAINST = 0.05, 1e-4
+# Log-likelihood by which a claim must exceed the models without a direction.
+_LEAST_ADVANTAGE = 1.0
 # If the linear model holds at all edges, the mean of -log p is 1. A few wrong edges may have very small p-values.
 _SMALLEST_P, _MISFIT, _ERRORS = 0.01, 1.2, 1.64
 # Nodes at which this is tested, evenly spread over larger graphs: the mean over so many has a small standard error.
 _MOST_TESTED = 500
 _MISFIT_REASON = "residuals depend on regressors: the linear model with independent noise does not hold"
+_UNDIRECTED_REASON = "a hidden group of rows, shared heavy tails or curved scales would explain it as well"
 
 
 class Support(NamedTuple):
@@ -115,7 +120,7 @@ def _claims(found: list[ComponentScores], gate: _Gate, parents: list[list[int]])
     evidence, candidates = {}, []
     for one in found:
         nodes = one.component.nodes
-        for node, inside in zip(nodes, one.members.parents(one.members.best()), strict=True):
+        for node, inside in zip(nodes, one.best_parents, strict=True):
             parents[node] = _all_parents(one.component, inside)
         differences, gaussian = one.evidence(), one.gaussian_evidence()
         for e, (i, j) in enumerate(one.component.edges):
@@ -129,15 +134,18 @@ def _claims(found: list[ComponentScores], gate: _Gate, parents: list[list[int]])
                 candidates.append((edge, one, e))
     if candidates and not gate.model_holds(parents):
         return ShapeEvidence(evidence=evidence, reason=_MISFIT_REASON)
-    return ShapeEvidence(tuple(edge for edge, one, e in candidates if gate.passes(one, e)), evidence)
+    candidates = [(edge, one, e) for edge, one, e in candidates if gate.passes(one, e)]
+    claimed = gate.beyond_undirected_models(candidates)
+    return ShapeEvidence(claimed, evidence, _UNDIRECTED_REASON if candidates and not claimed else "")
 
 
 class _Gate:
-    """The conditions for a claim, besides its evidence, from tests of residuals against parents.
+    """The conditions for a claim, besides its evidence: tests of residuals against parents, and other models.
 
     1. In the whole graph, the mean of -log p is not larger than sampling errors and a few wrong edges explain.
     2. At the nodes whose parents differ between the member and its best opponent, independence is not rejected.
     3. In the opponent, it is rejected at one of these nodes.
+    4. Models without a direction, such as a hidden group of rows, explain the noises of both ends less well.
     """
 
     def __init__(self, Z: Matrix, n: float, coarse: BoolVector, rank: Indices) -> None:
@@ -151,6 +159,12 @@ class _Gate:
         p = np.concatenate([np.ones(0), *(self._p_values(j, parents[j]) for j in nodes)])
         misfit = -np.log(np.maximum(p, _SMALLEST_P))
         return not len(p) or float(misfit.mean()) <= _MISFIT + _ERRORS / np.sqrt(len(p))
+
+    def beyond_undirected_models(self, candidates: list[tuple[Edge, ComponentScores, int]]) -> tuple[Edge, ...]:
+        """Return the directions that explain the rows better than models without a direction."""
+        # A bootstrap resample counts as fewer rows than it has.
+        found = self._n / len(self._Z) * advantages(one.noises(e) for _, one, e in candidates)
+        return tuple(edge for (edge, _, _), size in zip(candidates, found, strict=True) if size >= _LEAST_ADVANTAGE)
 
     def passes(self, found: ComponentScores, edge: int) -> bool:
         """Return whether the nodes that differ support the best member against the best one with an edge reversed."""
@@ -299,6 +313,20 @@ class ComponentScores:
         """Return where the best member and the best one with an edge the other way differ: nodes and both parents."""
         other = 2 * edge + int(self.evidence()[edge] > 0)
         return self.members.differing(self.members.best(), self.members.best_with(other))
+
+    @cached_property
+    def best_parents(self) -> Parents:
+        """The parents of every node in the best member."""
+        return self.members.parents(self.members.best())
+
+    def noises(self, edge: int) -> tuple[Vector, Vector, float]:
+        """Return the standardized noises of the cause and the effect of an edge of the best member, and its slope."""
+        i, j = self.component.edges[edge] if self.evidence()[edge] > 0 else self.component.edges[edge][::-1]
+        parents = self.best_parents
+        (causes, cause, _), (effects, effect, _) = (self._regression((k, tuple(parents[k]))) for k in (i, j))
+        # The noise of the cause is its column plus others, times cause[0].
+        slope = -float(effect[effects == i][0] / cause[0])
+        return self._Y[:, causes] @ cause, self._Y[:, effects] @ effect, slope
 
     def gaussian_evidence(self) -> Vector:
         """Return draws of the largest evidence in the component if all noise is Gaussian, sorted.

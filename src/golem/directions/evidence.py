@@ -30,6 +30,7 @@ from golem.directions.by_variance import (
 )
 from golem.directions.equivalence_class import Component, Family, components, known_edges, open_edges
 from golem.directions.experiments import Experiments, check_experiments, experiments_of
+from golem.directions.factors import few_factors
 from golem.directions.learned_graph import Decisions, LearnedGraph, decide, known
 from golem.directions.member_scores import cheapest_member
 from golem.graphs.edges import Edges
@@ -152,6 +153,8 @@ def _variance_evidence(problem: DirectionProblem, found: list[Component]) -> dic
         if (key := _arrows(edges, reversible)) not in classes:
             given = reversible & ~open_edges(edges, reversible, problem.knowledge)
             classes[key] = _candidate(problem, edges, components(edges, reversible, given, problem.rank))
+    if few_factors(problem.score.table.moments(problem.score.intercepts)):
+        return {}
     odds = direction_odds(list(classes.values()), problem.covariance, problem.score.table.n)
     both = ((way, size) for (i, j), value in odds.items() for way, size in (((i, j), value), ((j, i), -value)))
     return {way: 2 * size for way, size in both if size >= LEAST_LOG_ODDS}

@@ -333,7 +333,7 @@ class Golem(NotebookDisplay, TableEstimator, GraphMatrices, Conveniences):
         Examples
         --------
         >>> from golem.simulate import simulate
-        >>> drawn = simulate(5, n=500, graph="ER2", random_state=1)
+        >>> drawn = simulate(10, n=1000, graph="ER2", random_state=1)
         >>> model = Golem("nv", evidence="fast").fit(drawn.data)
         >>> bool(model.undecided_.sum() == model.adjacency_.sum())
         True
@@ -353,7 +353,7 @@ class Golem(NotebookDisplay, TableEstimator, GraphMatrices, Conveniences):
         self._set(self.fit_.checked(table, seed, callback))
         return self
 
-    def _check_if_kept(self) -> None:
+    def check_if_kept(self) -> None:
         """Check the directions if the rows were kept for this."""
         if self.__dict__.get("_table") is not None:
             self.check_directions()

@@ -92,10 +92,10 @@ class GraphMatrices:
     @property
     def _judged(self) -> LearnedGraph:
         """The graph, after its directions were checked if the rows are at hand and this is quick."""
-        self._check_if_kept()
+        self.check_if_kept()
         return self.graph_
 
-    def _check_if_kept(self) -> None:
+    def check_if_kept(self) -> None:
         """Check the directions if the rows were kept for this."""
 
     @property

@@ -56,7 +56,7 @@ def fit_of(model: Any) -> Fit:
     Nothing says what the directions of a baseline rest on, nor what its edges cost.
     """
     if hasattr(model, "fit_"):
-        model.undecided_  # noqa: B018 - checks the directions, if that is quick
+        getattr(model, "estimator_", model).check_if_kept()
         known: Fit = model.fit_
         return known
     table, fit = Table.single(model.moments_), weighted_edges(model.weights_, model.moments_.covariance)

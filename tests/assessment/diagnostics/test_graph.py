@@ -61,7 +61,7 @@ def test_a_weight_outside_its_interval_is_explained():
     X = simulate(5, 300, "ER1", random_state=3).data
     model = Golem("ev").fit(X)
     found = bootstrap(model, X, 10, random_state=0)
-    i, j = np.argwhere(model.adjacency_)[0]
+    i, j = np.argwhere(model.adjacency_ & ~model.undecided_)[0]
     inside = dataclasses.replace(found, weight_interval=np.stack([model.weights_ - 1, model.weights_ + 1]))
     assert find_outside_intervals(model, inside).level == "ok"
     interval = inside.weight_interval.copy()
