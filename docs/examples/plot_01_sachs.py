@@ -21,7 +21,7 @@ model = golem.Golem().fit(cells)
 model.plot()
 
 # %%
-# All arrows are dashed: the pairs are connected, but these data cannot tell the directions apart. So compare the
+# All edges are links: the pairs are connected, but these data cannot tell the directions apart. So compare the
 # connections. List the 17 arrows of the biologists, each with the correlation in the data.
 connected = model.adjacency_ | model.adjacency_.T
 correlation = np.corrcoef(cells.to_numpy(), rowvar=False)

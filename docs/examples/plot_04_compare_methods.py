@@ -19,7 +19,7 @@ result = golem.compare(X, methods, truth=sachs.truth)
 result
 
 # %%
-# Which pairs does each method connect, and in which direction? The table of agreement counts undecided edges of the
+# Which pairs does each method connect, and in which direction? The table of agreement counts links of the
 # default (``order``) as drawn, so mark them here.
 import pandas as pd
 

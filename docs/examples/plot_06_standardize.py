@@ -2,7 +2,7 @@
 Standardize or not?
 ===================
 
-Some methods take directions from the scales of the columns. Then the result changes with the units. This page shows
+Some methods use the scales of the columns. Then the result changes with the units. This page shows
 how to notice that, on the chemistry of 178 wines.
 """
 
@@ -27,8 +27,8 @@ fig, axes = plt.subplots(1, 2, figsize=(12, 6), layout="constrained")
 by_units = [golem.Golem("ev").fit(table) for table in (wine, grams)]
 for ax, model, name in zip(axes, by_units, ("proline in mg", "proline in g"), strict=True):
     golem.plots.plot_graph(model, ax=ax, title=f'noise="ev", {name}')
-shared = by_units[0].adjacency_ & by_units[1].adjacency_
-print(f"{shared.sum()} of {by_units[0].adjacency_.sum()} arrows are in both graphs")
+first, second = (model.adjacency_ | model.adjacency_.T for model in by_units)
+print(f"{(first & second).sum() // 2} of {first.sum() // 2} connections are in both graphs")
 
 # %%
 # The default looks at the data first. It finds that the noise variances are far apart and does not use them. The
