@@ -11,6 +11,7 @@ they are undirected (`NamedGraph.partially_directed`), they count as right in ei
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -78,7 +79,9 @@ def sid(truth: ArrayLike, estimate: ArrayLike, *, normalize: bool = False) -> fl
         return float("nan")
     if len(T) < 2:  # there are no pairs, and gadjid needs one
         return 0.0
-    _, mistakes = gadjid.sid(T.astype(np.int8), E.astype(np.int8), edge_direction="from row to column")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # its first call reads an old name of NumPy
+        _, mistakes = gadjid.sid(T.astype(np.int8), E.astype(np.int8), edge_direction="from row to column")
     return float(mistakes) / _divisor(T, normalize)
 
 
