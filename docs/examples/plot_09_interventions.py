@@ -23,8 +23,11 @@ model = golem.Golem(knowledge=known).fit(table)
 model.plot()
 
 # %%
-# The direct effect of the body mass index is one arrow; the total effect runs along all paths.
-sem = model.sem_
+# The direct effect of the body mass index is one arrow; the total effect runs along all paths. Where links are on the
+# way, it is a range: `model.effects_on`. What follows takes the directions shown for right.
+for effect in model.effects_on("progression")[:3]:
+    print(f"{effect.source}: {effect.low:+.2f} to {effect.high:+.2f} ({effect.says})")
+sem = model.sem_.assuming_directions()
 place = {name: k for k, name in enumerate(sem.names)}
 print(f"direct {sem.weights[place['bmi'], place['progression']]:+.2f} per unit of bmi")
 print(f"total  {sem.total_effect('bmi', 'progression'):+.2f} per unit of bmi")

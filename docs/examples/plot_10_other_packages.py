@@ -56,7 +56,7 @@ from dowhy import CausalModel
 causal = CausalModel(cells, treatment="PKC", outcome="P38", graph=to_networkx(model))
 estimand = causal.identify_effect(proceed_when_unidentifiable=True)
 estimate = causal.estimate_effect(estimand, method_name="backdoor.linear_regression")
-print(f"DoWhy {estimate.value:.3f}, golem {sem.total_effect('PKC', 'P38'):.3f}")
+print(f"DoWhy {estimate.value:.3f}, golem {sem.assuming_directions().total_effect('PKC', 'P38'):.3f}")
 
 # %%
 # A link has a direction in each of these packages, because they need a DAG. Its attribute ``directed``

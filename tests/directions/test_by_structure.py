@@ -186,3 +186,13 @@ def test_the_robustness_value_is_that_of_cinelli_and_hazlett(collider):
         r2 = np.corrcoef(left)[0, 1] ** 2
         f2 = r2 / (1 - r2)
         assert edge.robustness_value == pytest.approx((np.sqrt(f2**2 + 4 * f2) - f2) / 2)
+
+
+def test_an_effect_along_a_link_is_not_a_number(collider):
+    sem = Golem("nv").fit(collider).sem_
+    assert sem.total_effect("a", "c") == pytest.approx(1, abs=0.1)
+    assert np.isnan(sem.total_effect("b", "e"))
+    assert np.isnan(sem.total_effect("e", "b"))
+    assert np.isnan(sem.total_effect("e", "c"))  # e may be a cause of b
+    assert sem.total_effect("a", "e") == 0
+    assert sem.assuming_directions().total_effect("b", "e") != sem.assuming_directions().total_effect("e", "b")

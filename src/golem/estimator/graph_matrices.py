@@ -147,7 +147,8 @@ class GraphMatrices:
             )
         known(self.graph_.reversible)
         sem = LinearSEM.from_moments(self.weights_, score.likelihood.noise_variances(r), self.moments_)
-        return LinearSEM(sem.weights, sem.noise_variances, self.table_.intercepts(sem.weights), sem.names)
+        model = LinearSEM(sem.weights, sem.noise_variances, self.table_.intercepts(sem.weights), sem.names)
+        return model.with_links(self.undecided_)
 
 
 MATRICES = tuple(name for name, value in vars(GraphMatrices).items() if isinstance(value, functools.cached_property))

@@ -76,6 +76,23 @@ class LinearSEM(LinearEquations):
         # The class is frozen, which forbids plain assignment.
         vars(self).update(weights=B, noise_variances=variances, intercepts=c, names=column_names(names, d), noise=noise)
 
+    def with_links(self, links: BoolMatrix) -> LinearSEM:
+        """Return the model with edges whose direction is open; effects that depend on them are NaN.
+
+        Examples
+        --------
+        >>> sem = LinearSEM([[0, 2.0], [0, 0]], [1, 1]).with_links(np.array([[False, True], [False, False]]))
+        >>> sem.total_effect(0, 1), sem.assuming_directions().total_effect(0, 1)
+        (nan, 2.0)
+        """
+        model = LinearSEM(self.weights, self.noise_variances, self.intercepts, self.names, self.noise)
+        vars(model)["_links"] = np.asarray(links, dtype=bool)
+        return model
+
+    def assuming_directions(self) -> LinearSEM:
+        """Return the same model as if the directions shown were known, so that every effect is a number."""
+        return LinearSEM(self.weights, self.noise_variances, self.intercepts, self.names, self.noise)
+
     @classmethod
     def from_graph(cls, graph: NamedGraph) -> LinearSEM:
         """Return the model of a graph with weights, noise variances and intercepts, for example one read from a file.
@@ -123,14 +140,18 @@ class LinearSEM(LinearEquations):
         """Total effects between all variables, (I - B)^-1: sums over directed paths of the products of their weights.
 
         Entry [i, j] is the change of the mean of x_j when x_i is set one unit higher; i and j can be names. The
-        diagonal is 1.
+        diagonal is 1. Effects of a fitted model that may run along a link are NaN: `Golem.effects_on` has their range.
         """
-        return NamedMatrix.of(total_effects(self.weights), self.names)
+        effects = total_effects(self.weights)
+        links: BoolMatrix | None = vars(self).get("_links")
+        if links is not None and links.any():
+            effects[_along_links(self.adjacency, links)] = np.nan
+        return NamedMatrix.of(effects, self.names)
 
     def total_effect(self, cause: str | int, effect: str | int) -> float:
         """Return the change of the mean of `effect` when `cause` is set one unit higher; both by name or number.
 
-        In a fitted model, an effect along an undecided edge holds only if the direction shown is right (docs/model.md).
+        NaN if it may run along a link of a fitted model, whose direction is open: `Golem.effects_on` gives its range.
 
         Examples
         --------
@@ -346,3 +367,14 @@ def total_effects(B: Matrix) -> Matrix:
         reaches = np.linalg.inv(np.eye(len(B)) - (B != 0) / len(B)) > 0
         effects[reaches @ unknown @ reaches] = np.nan
     return np.asarray(effects)
+
+
+def _along_links(graph: BoolMatrix, links: BoolMatrix) -> BoolMatrix:
+    """Return the pairs (i, j) with a path from i to j that has a link, in whichever direction links point."""
+    both = links | links.T
+    reach = np.eye(len(graph), dtype=bool) | graph | both
+    while not np.array_equal(further := reach @ reach, reach):
+        reach = further
+    found: BoolMatrix = reach @ both @ reach
+    np.fill_diagonal(found, False)
+    return found
