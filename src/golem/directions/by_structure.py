@@ -39,7 +39,7 @@ from golem.search.exact_order import LARGEST_EXACT
 from golem.search.search_order import search_order
 
 # What a direction needs to be claimed: the loss of score of the best graph with the reverse, in units of the deviance,
-# and the share of halves with the same direction. benchmarks/claims.py chose them.
+# and the share of halves with the same direction. They were chosen on other tables than benchmarks/claims.py has.
 LEAST_MARGIN = 6.0
 LEAST_STABILITY = 0.3
 # More rows count as this many. No linear model is right to the precision of more of them: what only they show is as

@@ -22,6 +22,7 @@ from golem.data.table_errors import NotNumericError
 from golem.data.table_reading import Targets, is_interventional, read_table
 from golem.directions.by_structure import is_quick
 from golem.estimator.conveniences import Conveniences, NotebookDisplay
+from golem.estimator.direction_check import DirectionCheck
 from golem.estimator.fit import Fit, conclude, learn
 from golem.estimator.graph_matrices import MATRICES, GraphMatrices
 from golem.estimator.settings import Settings, paper_settings
@@ -29,7 +30,6 @@ from golem.gradient.gradient_solver import GradientSolver
 from golem.gradient.rounding import CycleRemoval
 from golem.runtime.messages import quoted, warn_user
 from golem.runtime.problems import names_remedies
-from golem.runtime.progress import Counter
 from golem.score.acyclicity import Acyclicity
 from golem.score.score_settings import ScoreChoice
 from golem.score.solution import Callback
@@ -37,7 +37,7 @@ from golem.score.sparsity import Criterion, Sparsity
 from golem.search.solver import Order
 
 
-class Golem(NotebookDisplay, TableEstimator, GraphMatrices, Conveniences):
+class Golem(NotebookDisplay, DirectionCheck, TableEstimator, GraphMatrices, Conveniences):
     """Learn a linear directed acyclic graph by penalized Gaussian likelihood.
 
     Minimizes S(B) = L(B) + R_sparse(B) + R_DAG(B) (Ng, Ghassami and Zhang 2020, eq. 1). `weights_[i, j] != 0` means
@@ -307,60 +307,6 @@ class Golem(NotebookDisplay, TableEstimator, GraphMatrices, Conveniences):
         elif self.evidence == "auto" and is_quick(self.fit_.score.with_table(table)):
             self._table = table.kept()
         return self
-
-    def check_directions(
-        self,
-        X: Any = None,
-        *,
-        environments: Any = None,
-        targets: Targets | None = None,
-        callback: Counter | None = None,
-    ) -> Self:
-        """Check which directions of the equivalence class have evidence; all others become links.
-
-        Halves of the rows, and variants of the table that should not matter, are learned again, and graphs with the
-        reverse of each direction are searched (`golem.directions.by_structure`). The seed is `random_state`.
-
-        Parameters
-        ----------
-        X : array, DataFrame or Table, optional
-            The rows of the fit; needed unless the model has kept them (`evidence="auto"`, small tables).
-        environments, targets
-            As for `fit`.
-        callback : callable, optional
-            Called with the numbers of steps done and expected.
-
-        Examples
-        --------
-        >>> from golem.simulate import simulate
-        >>> drawn = simulate(10, n=1000, graph="ER2", random_state=1)
-        >>> model = Golem("nv", evidence="fast").fit(drawn.data)
-        >>> bool(model.undecided_.sum() == model.adjacency_.sum())
-        True
-        >>> bool(model.check_directions(drawn.data).undecided_.sum() < model.adjacency_.sum())
-        True
-        """
-        check_is_fitted(self, "fit_")
-        table = self.__dict__.pop("_table", None)
-        if X is not None:
-            how: dict[str, Any] = {"missing": self.missing, "robust": "ranks" if self.table_.is_ranked else "off"}
-            table = read_table(X, environments=environments, targets=targets, names=self.table_.names, **how)
-        if self.fit_.graph.sources is None or not self.fit_.graph.directed_by("unchecked").any():
-            return self
-        if table is None:
-            raise ValueError("The directions are checked on the rows of the table. Call check_directions(X) with them.")
-        seed = 0 if self.random_state is None else int(np.random.default_rng(self.random_state).integers(2**31))
-        self._set(self.fit_.checked(table, seed, callback))
-        return self
-
-    def check_if_kept(self) -> None:
-        """Check the directions if the rows were kept for this."""
-        if self.__dict__.get("_table") is not None:
-            self.check_directions()
-
-    def __getstate__(self) -> dict[str, Any]:
-        state: dict[str, Any] = super().__getstate__()
-        return {name: value for name, value in state.items() if name != "_table"}
 
     def _set(self, fit: Fit) -> None:
         """Set the fit and its graph, and forget matrices of an earlier one."""

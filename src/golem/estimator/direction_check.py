@@ -1,0 +1,70 @@
+"""The check of the directions of a fitted model, which needs its rows; see `golem.directions.by_structure`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from golem.data.table_reading import Targets, read_table
+from golem.runtime.progress import Counter
+
+
+class DirectionCheck:
+    """What an estimator needs to check its directions, now or when they are first asked for."""
+
+    def check_directions(
+        self: Any,
+        X: Any = None,
+        *,
+        environments: Any = None,
+        targets: Targets | None = None,
+        callback: Counter | None = None,
+    ) -> Any:
+        """Check which directions of the equivalence class have evidence; all others become links.
+
+        Halves of the rows, and variants of the table that should not matter, are learned again, and graphs with the
+        reverse of each direction are searched (`golem.directions.by_structure`). The seed is `random_state`.
+
+        Parameters
+        ----------
+        X : array, DataFrame or Table, optional
+            The rows of the fit; needed unless the model has kept them (`evidence="auto"`, small tables).
+        environments, targets
+            As for `fit`.
+        callback : callable, optional
+            Called with the numbers of steps done and expected.
+
+        Examples
+        --------
+        >>> from golem import Golem
+        >>> from golem.simulate import simulate
+        >>> drawn = simulate(10, n=1000, graph="ER2", random_state=1)
+        >>> model = Golem("nv", evidence="fast").fit(drawn.data)
+        >>> bool(model.undecided_.sum() == model.adjacency_.sum())
+        True
+        >>> bool(model.check_directions(drawn.data).undecided_.sum() < model.adjacency_.sum())
+        True
+        """
+        check_is_fitted(self, "fit_")
+        table = self.__dict__.pop("_table", None)
+        if X is not None:
+            how: dict[str, Any] = {"missing": self.missing, "robust": "ranks" if self.table_.is_ranked else "off"}
+            table = read_table(X, environments=environments, targets=targets, names=self.table_.names, **how)
+        if self.fit_.graph.sources is None or not self.fit_.graph.directed_by("unchecked").any():
+            return self
+        if table is None:
+            raise ValueError("The directions are checked on the rows of the table. Call check_directions(X) with them.")
+        seed = 0 if self.random_state is None else int(np.random.default_rng(self.random_state).integers(2**31))
+        self._set(self.fit_.checked(table, seed, callback))
+        return self
+
+    def check_if_kept(self: Any) -> None:
+        """Check the directions if the rows were kept for this."""
+        if self.__dict__.get("_table") is not None:
+            self.check_directions()
+
+    def __getstate__(self) -> dict[str, Any]:
+        state: dict[str, Any] = super().__getstate__()  # type: ignore[assignment]
+        return {name: value for name, value in state.items() if name != "_table"}
