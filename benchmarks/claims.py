@@ -4,7 +4,7 @@ Claim: at most 5 % of the claims are wrong where the assumptions hold, also with
 10 % elsewhere. A claim is an arrow of `Golem().fit(X).edges_` that was not given. Wrong: the truth has not this arrow.
 `recall` is the share of all true edges that are claimed.
 
-    python benchmarks/claims.py                  # all cells; about 20 minutes on one core
+    python benchmarks/claims.py                  # all cells; about 3 minutes on one core
     python benchmarks/claims.py --quick          # three tables per cell
     python benchmarks/claims.py --cells "d=30"   # cells whose name contains a text
 
