@@ -123,14 +123,14 @@ def test_claims_do_not_depend_on_the_order_of_rows_and_columns():
         assert first == second
 
 
-def test_halves_that_disagree_make_a_link():
-    """The collider is only in some of the rows: three nodes whose joint distribution changes half way."""
+def test_a_weak_direction_is_a_link():
+    """A collider of 60 rows with weak effects: the class has both directions, but neither survives."""
     rng = np.random.default_rng(2)
-    n = 60
-    X = rng.normal(size=(n, 3))
+    X = rng.normal(size=(60, 3))
     X[:, 2] += 0.45 * X[:, 0] + 0.45 * X[:, 1]
     model = Golem("nv").fit(X)
-    assert not (model.graph_.directed_by("structure") & ~(model.graph_.strength >= LEAST_MARGIN)).any()
+    assert model.graph_.directed_by("unchecked").sum() == 2
+    assert model.undecided_.sum() == 2
 
 
 def test_dependent_rows_count_less():
