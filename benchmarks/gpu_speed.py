@@ -6,7 +6,7 @@
 - steps: milliseconds per step of `Golem.paper("ev")`, for stacks of `--problems` and d of `--sizes`, after the first
   third of `--count` steps
 - adam: milliseconds per step at d = 100 ... 3200: one by one with LU; replayed, in the first 1000 steps and in the next
-  2000; and from d = 2048 on with accelerate=True; S(B) and the graph after 1000 steps, and of a control
+  2000; and from d = 1024 on with accelerate=True; S(B) and the graph after 1000 steps, and of a control
 - spread: S(B) after 1000 steps at d = 200, by LU and by warm inverses, from covariances that differ by rounding errors
 - paths: S(B) during the solve at d = 1600, with both inverses, from three covariances each
 - batch: many problems of d = 100 in one solve

@@ -82,11 +82,22 @@ def experiment(
         worker_option(help="Tasks of the paper's recipe to solve together; more is faster.", min=1),
     ] = 1,
     device: Annotated[
-        str,
+        str | None,
         worker_option(
-            "--device", metavar="DEVICE", help="Device for the paper's recipe: cpu or cuda. Use cuda with --batch."
+            "--device",
+            metavar="DEVICE",
+            help="Device for the paper's recipe: cpu or cuda. Use cuda with --batch.  [default: cpu; cuda with "
+            "--accelerate]",
         ),
-    ] = "cpu",
+    ] = None,
+    accelerate: Annotated[
+        bool,
+        task_option(
+            "--accelerate",
+            help="Run golem-ev of `scalability` with accelerated steps on an NVIDIA GPU; its rows name it "
+            "golem-ev-accelerated.",
+        ),
+    ] = False,
     executor: Annotated[
         Literal["local", "dask"], worker_option(help="Run on processes of this machine or on Dask workers.")
     ] = "local",
@@ -137,7 +148,7 @@ def experiment(
         return
     folder = output or Path("golem-experiments") / (f"{name}-quick" if quick else name)
     chosen = options.names(methods)
-    grid = Grid(quick, False, seeds, _whole_numbers(sizes), None if chosen is None else tuple(chosen))
+    grid = Grid(quick, False, seeds, _whole_numbers(sizes), None if chosen is None else tuple(chosen), accelerate)
     with user_errors():
         one = load(name)
         if plot:
@@ -149,7 +160,8 @@ def experiment(
         restore_store(folder)
         limit = time_limit or (_QUICK_LIMIT if quick else _FULL_LIMIT)
         cluster = _scheduler(executor, scheduler, workers)
-        how = Options(workers, scheduler=cluster, time_limit=limit, batch=batch, device=device, retry=retry)
+        where = _device(device, accelerate, batch)
+        how = Options(workers, scheduler=cluster, time_limit=limit, batch=batch, device=where, retry=retry)
         summary: Summary | None = None
         keep(f"Finished tasks are kept in {folder}; the same command continues.")
         with contextlib.suppress(KeyboardInterrupt), _showing_progress(not quiet) as show:
@@ -166,6 +178,13 @@ def experiment(
         raise KeyboardInterrupt
     if not quiet:
         _print_summary(summary)
+
+
+def _device(device: str | None, accelerate: bool, batch: int) -> str:
+    """Return the device that the options describe."""
+    if accelerate and (batch > 1 or (device or "cuda").split(":")[0] != "cuda"):
+        raise ValueError("--accelerate solves one task at a time on an NVIDIA GPU. Leave out --batch and --device cpu.")
+    return device or ("cuda" if accelerate else "cpu")
 
 
 def _scheduler(executor: str, scheduler: str | None, workers: int | None) -> str | None:

@@ -57,6 +57,8 @@ class Grid:
         Numbers of variables.
     methods : tuple of str, optional
         Names of methods.
+    accelerate : bool
+        Run the paper's recipe with accelerated steps, as a method whose name ends in "-accelerated".
 
     Examples
     --------
@@ -70,6 +72,7 @@ class Grid:
     seeds: int | None = None
     sizes: tuple[int, ...] | None = None
     methods: tuple[str, ...] | None = None
+    accelerate: bool = False
 
     @property
     def mode(self) -> str:

@@ -28,7 +28,7 @@ from golem.graphs.metrics import shd
 from golem.model.linear_sem import LinearSEM
 from golem.model.simulation import erdos_renyi, parse_graph, random_sem, simulate_environments, single_targets
 from golem.runtime.types import BoolMatrix, Matrix
-from golem_experiments import sweep
+from golem_experiments import chordless_gies, sweep
 from golem_experiments.analysis.claims import Finding, finished, judge, verdicts
 from golem_experiments.analysis.comparisons import VISIBLE, matched_times
 from golem_experiments.analysis.figures import Panels
@@ -43,7 +43,8 @@ if TYPE_CHECKING:
 FIRST_SEED = 1000
 OURS = ("order-hard", "order-soft")
 # gies has the score of hard interventions, so that only the searches and the penalties differ.
-METHODS = (*OURS, "gies")
+GIES = {"gies": OTHER_PACKAGES["gies"], chordless_gies.NAME: chordless_gies.PACKAGE}
+METHODS = (*OURS, *GIES)
 DCDI_ROWS = 10_000
 # Published best SHD and the bounds of the claim, by nodes and edges per node.
 DCDI_BOUNDS = {(10, "ER1"): 0.3, (10, "ER4"): 0.3, (20, "ER1"): 0.5, (20, "ER4"): 2.0}
@@ -99,8 +100,8 @@ def _sizes(grid: Grid, full: tuple[int, ...], quick: tuple[int, ...]) -> list[in
 def _runs(method: str, cell: dict[str, Any], grid: Grid) -> bool:
     """Return whether a method can run on a cell; raise a ValueError if a package that was asked for is missing."""
     # gies takes minutes per dense graph.
-    unsuited = method in OTHER_PACKAGES and (cell["change"] != "hard" or cell["design"] == "dcdi")
-    return not unsuited and sweep.is_installed(method, grid)
+    unsuited = method in GIES and (cell["change"] != "hard" or cell["design"] == "dcdi")
+    return not unsuited and sweep.is_installed("gies" if method in GIES else method, grid)
 
 
 def draw(cell: dict[str, Any], seed: int) -> Drawn:
@@ -136,8 +137,8 @@ def run(task: Task) -> Row:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # few rows per column, in many cells
         began = time.perf_counter()
-        if task.method in OTHER_PACKAGES:
-            learn: Any = OTHER_PACKAGES[task.method].learn_environments
+        if task.method in GIES:
+            learn: Any = GIES[task.method].learn_environments
             graph = learn(drawn.tables, drawn.targets).graph
             seconds = time.perf_counter() - began
         else:

@@ -255,7 +255,7 @@ class Golem(NotebookDisplay, DirectionCheck, TableEstimator, GraphMatrices, Conv
         noise : {"ev", "nv"}
             GOLEM-EV or GOLEM-NV.
         accelerate : bool
-            Approximate inverses and exponentials on an NVIDIA GPU, from 2048 variables (see `golem.solvers.Adam`).
+            Approximate inverses and exponentials on an NVIDIA GPU, from 1024 variables (see `golem.solvers.Adam`).
         **changes
             Other parameters of `Golem`, such as `device="cuda"` or `max_iter=1000`.
         """

@@ -152,6 +152,8 @@ def _tasks(experiment: Experiment, grid: Grid) -> dict[str, Task]:
     tasks = {experiment.key(task): task for task in experiment.tasks(grid)}
     if not tasks:
         raise ValueError("There are no tasks with these sizes and methods. Choose others with --sizes and --methods.")
+    if grid.accelerate and not any(task.method.endswith("-accelerated") for task in tasks.values()):
+        raise ValueError("Only golem-ev of the experiment scalability has accelerated steps. Leave out --accelerate.")
     return tasks
 
 

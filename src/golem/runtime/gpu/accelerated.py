@@ -23,8 +23,9 @@ from golem.runtime.linear_algebra import (
 from golem.runtime.problems import ProblemError
 from golem.runtime.types import Array
 
-# From this size on, accelerated functions are faster than exact ones.
-LARGE = 2048
+# From this size on, accelerated functions replace exact ones. They are faster from about 2048 variables on, and as
+# accurate from here on.
+LARGE = 1024
 # Truncation error of exp. A descent does not need more digits, which would cost one or two more products.
 _EPSILON = 1e-6
 # Allowed growth of norms in one step: the plan for exp suffices up to this factor.
@@ -83,7 +84,7 @@ def accelerated_functions(B: Array) -> MatrixFunctions:
 
 
 def is_accelerated(d: int) -> bool:
-    """Return whether matrices of this size are accelerated; exact functions are not slower for smaller ones."""
+    """Return whether matrices of this size are accelerated; exact functions are faster for smaller ones."""
     return d >= LARGE
 
 
