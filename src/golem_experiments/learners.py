@@ -1,9 +1,9 @@
 """Methods by name, with the settings of a cell, and the measurements of what they learned.
 
 In addition to the names of `golem.comparison.registry` there are the variants of section 5.1, without the DAG penalty
-(`-l1`) and without any penalty (`-plain`), and GOLEM-NV started from zeros instead of the raw weights of GOLEM-EV
-(section 4.1), and GOLEM-EV with accelerated steps. The paper does not say where GOLEM-NV-L1 and GOLEM-NV-Plain start; here they start where GOLEM-NV does.
-`fgs` has the score of the paper, `fgs-bic` the plain BIC, which is the default of `FGS`.
+(`-l1`) and without any penalty (`-plain`), GOLEM-NV started from zeros instead of the raw weights of GOLEM-EV (section
+4.1), and GOLEM-EV with accelerated steps. The paper does not say where GOLEM-NV-L1 and GOLEM-NV-Plain start; here they
+start where GOLEM-NV does. `fgs` has the score of the paper, `fgs-bic` the plain BIC, which is the default of `FGS`.
 """
 
 from __future__ import annotations

@@ -38,6 +38,7 @@ class Style:
 STYLES: dict[str, Style] = {
     "golem-ev": Style(BLUE, "o"),
     "golem-ev-l1": Style(SKY, "^"),
+    "golem-ev-accelerated": Style(SKY, "o", DOTTED),
     "golem-ev-plain": Style(BLACK, "v", DOTTED),
     "golem-nv": Style(VERMILLION, "s"),
     "golem-nv-l1": Style(ORANGE, "^"),
@@ -52,6 +53,7 @@ STYLES: dict[str, Style] = {
     "order-discrete-bic": Style(SKY, "^", DASHED, open=True),
     "order-mixed": Style(GREEN, "p", DASHED, open=True),
     "gies": Style(ORANGE, "s"),
+    "gies-chordless": Style(ORANGE, "D", DOTTED, open=True),
     "pgmpy-hc-bdeu": Style(PURPLE, "D"),
     "pgmpy-hc-bic": Style(PURPLE, "d", DOTTED, open=True),
     "pgmpy-ges-bic": Style(ORANGE, "P"),
