@@ -23,10 +23,16 @@ SLOW = {"demo", "file-csv", "file-select", "file-compare", "numbers-20"}
 TOLERANCE = 1e-8
 
 
+def _tolerance(golden):
+    """Return the tolerance for a record: descents end near a minimum, where further digits depend on the processor."""
+    document = golden.get("document")
+    return 1e-5 if isinstance(document, dict) and document.get("stationarity") else TOLERANCE
+
+
 @pytest.mark.parametrize("name", [pytest.param(name, marks=[pytest.mark.slow] * (name in SLOW)) for name in JOBS])
 def test_answers_stay_the_same(name):
     golden = json.loads((GOLDEN / f"{name}.json").read_text(encoding="utf-8"))
-    found = list(differences(golden, json.loads(json.dumps(JOBS[name]())), tolerance=TOLERANCE))
+    found = list(differences(golden, json.loads(json.dumps(JOBS[name]())), tolerance=_tolerance(golden)))
     assert not found, "\n".join([f"{name} differs from tests/golden:", *found])
 
 
