@@ -14,8 +14,15 @@ from golem.score.gaussian_columns import GaussianColumns
 from golem.score.solution import TIE
 
 LARGEST_EXACT = 12
+# With one covariance, one column per node and one prior; see `exact_columns`.
+LARGEST_EXACT_COLUMNS = 20
 # More problems at once take more memory and are not faster.
 _AT_ONCE = 16
+
+
+def exact_seconds(d: int) -> float:
+    """Return how long an exact search of columns takes on a slow machine."""
+    return 1e-6 * 2.0**d
 
 
 class Subsets:

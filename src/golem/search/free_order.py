@@ -22,7 +22,7 @@ from golem.graphs.pdag import Pdag, bits_to_columns
 from golem.runtime.types import BoolMatrix, Indices, Matrix
 from golem.score.regression import regress_edges, regressions, residual_variance
 from golem.score.solution import TIE, Progress, Status, TracePoint
-from golem.search.exact_order import LARGEST_EXACT
+from golem.search.exact_order import LARGEST_EXACT, LARGEST_EXACT_COLUMNS, exact_seconds
 from golem.search.order_problem import Effort, FittedGraph, OrderProblem
 from golem.search.search_order import search_with_engine
 
@@ -62,6 +62,10 @@ def find_order(
     moments, n, d = problem.moments, problem.moments.n, problem.moments.d
     if d <= LARGEST_EXACT:
         return find_exact(problem, () if prior is None else (prior,))[0]
+    # "fast" is for many similar tables, as those of a bootstrap, and for the way to another search.
+    longest = np.inf if time_limit is None else time_limit
+    if effort != "fast" and d <= LARGEST_EXACT_COLUMNS and exact_seconds(d) <= longest:
+        return _find_exact_columns(problem, prior)
     centre, spread = (0.0, np.inf) if prior is None else (prior.centre, prior.spread)
     log_variances = np.log(moments.variances)
     # The search minimizes the deviance of standardized columns. L(B) of the original columns differs by this.
@@ -103,6 +107,16 @@ def find_exact(problem: OrderProblem, priors: Sequence[Prior] = ()) -> list[Fitt
             fitted = regressions(graph, moments.covariance)
             distinct[graph.tobytes()] = FittedGraph(topological_order(graph), fitted, float(score), status)
     return list(distinct.values())
+
+
+def _find_exact_columns(problem: OrderProblem, prior: Prior | None) -> FittedGraph:
+    """Return the graph of up to 20 nodes with the lowest score for a prior."""
+    moments, most = problem.moments, most_parents(problem.moments.n)
+    centre, spread = (0.0, np.inf) if prior is None else (prior.centre, prior.spread)
+    graph, score = problem.exact_columns.minimum(*problem.masks, most, centre, spread)
+    # No other prior was tried.
+    status = Status.EXACT if most >= moments.d - 1 and prior is None else Status.SEARCHED
+    return FittedGraph(topological_order(graph), regressions(graph, moments.covariance), score, status)
 
 
 def prefer_equal_variances(

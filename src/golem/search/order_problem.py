@@ -19,6 +19,7 @@ from golem.search.order_kernel_arrays import ALLOWED, REQUIRED
 
 if TYPE_CHECKING:
     from golem.search.engines.correlation import CorrelationEngine
+    from golem.search.exact_columns import ExactColumns
 import dataclasses
 
 from golem.graphs.edges import Edges
@@ -51,6 +52,13 @@ class OrderProblem:
     def exact(self) -> ExactOrders:
         """The residual variances that exact searches share, for few nodes."""
         return ExactOrders(GaussianColumns(self.moments.standardized().covariance, self.moments.n, self.penalties))
+
+    @functools.cached_property
+    def exact_columns(self) -> ExactColumns:
+        """The determinants that compiled exact searches share, for up to 20 nodes."""
+        from golem.search.exact_columns import ExactColumns  # imports numba
+
+        return ExactColumns(GaussianColumns(self.moments.covariance, self.moments.n, self.penalties))
 
     @functools.cached_property
     def engine(self) -> CorrelationEngine:

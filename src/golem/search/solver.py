@@ -31,7 +31,7 @@ from golem.score.regression import Regressions, unsupported_edges
 from golem.score.solution import Callback, Progress, Solution, Status, TracePoint
 from golem.score.sparsity import L0
 from golem.search.equal.variance_order import precedence
-from golem.search.exact_order import LARGEST_EXACT
+from golem.search.exact_order import LARGEST_EXACT, LARGEST_EXACT_COLUMNS
 from golem.search.free_order import find_free_order
 from golem.search.order_problem import EFFORTS, Effort, FittedGraph, OrderProblem
 from golem.search.search_order import COMPILING, compile_engine
@@ -49,8 +49,9 @@ class Order:
     ----------
     effort : {"fast", "default", "thorough"}
         Number of starts and perturbations in the search with free noise variances. The search ends early when
-        independent starts agree. Up to 12 nodes it is exact for every effort: with free
-        variances over all graphs, with tied ones at each point of a grid of priors. Equal variances need no search.
+        independent starts agree. Up to 12 nodes it is exact for every effort, up to 20 for all but "fast": with free
+        variances over all graphs, with tied ones at each point of a grid of priors (one prior with more than 12).
+        Equal variances need no search.
     time_limit : float, optional
         Seconds after which the best graph so far is returned.
     placement : Placement
@@ -186,6 +187,18 @@ def compile_search(likelihood: Likelihood, d: int, announce: bool = False) -> No
         _compile_equal_variances(announce)
     elif d > LARGEST_EXACT:
         compile_engine(GaussianColumns, announce)
+        if d <= LARGEST_EXACT_COLUMNS:
+            _compile_exact_columns(announce)
+
+
+@functools.cache
+def _compile_exact_columns(announce: bool) -> None:
+    """Compile the exact search of up to 20 nodes."""
+    from golem.search import jit  # imports numba
+    from golem.search.exact_columns import ExactColumns
+
+    with losing_interrupts(), jit.logged_if_compiled(COMPILING) if announce else contextlib.nullcontext():
+        ExactColumns(GaussianColumns(np.eye(4) + 0.5, 50, np.arange(4.0))).minimum()
 
 
 @functools.cache
