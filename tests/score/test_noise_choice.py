@@ -172,7 +172,7 @@ def test_the_choice_has_the_lowest_score_and_says_so():
 
 @pytest.mark.parametrize(("kind", "searches_before"), [("equal", True), ("tied", True), ("free", False)])
 def test_the_trace_is_that_of_the_chosen_noise_model(kind, searches_before):
-    drawn = simulate(20, 2000, "ER2", "gaussian-ev" if kind == "equal" else "gaussian-nv", random_state=3)
+    drawn = simulate(24, 2000, "ER2", "gaussian-ev" if kind == "equal" else "gaussian-nv", random_state=3)
     model = Golem(shape="off").fit(drawn.data / drawn.data.std(axis=0) if kind == "free" else drawn.data)
     assert model.noise_choice_.kind == kind
     *points, last = trace = model.solution_.trace
@@ -187,7 +187,7 @@ def test_the_trace_is_that_of_the_chosen_noise_model(kind, searches_before):
         assert values == sorted(values)
 
 
-@pytest.mark.parametrize("d", [8, 20])
+@pytest.mark.parametrize("d", [8, 20, 24])
 def test_free_variances_give_the_graph_of_nv(d):
     for seed in range(3):
         moments = Moments.from_rows(simulate(d, 500, "ER2", "gaussian-nv", random_state=seed).data).standardized()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from sklearn.exceptions import ConvergenceWarning
 
 from golem import Golem, Moments
 from golem.score import L0
@@ -62,5 +63,6 @@ def test_up_to_20_columns_the_default_is_exact_and_not_worse_than_a_fast_search(
         assert exact.status is Status.EXACT
         assert fast.status is not Status.EXACT
         assert exact.terms["score"] <= fast.terms["score"] + 1e-9
-    limited = Golem("nv", shape="off", time_limit=1e-3).fit(X)
+    with pytest.warns(ConvergenceWarning):
+        limited = Golem("nv", shape="off", time_limit=1e-3).fit(X)
     assert limited.solution_.status is not Status.EXACT

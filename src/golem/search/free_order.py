@@ -116,7 +116,9 @@ def _find_exact_columns(problem: OrderProblem, prior: Prior | None) -> FittedGra
     graph, score = problem.exact_columns.minimum(*problem.masks, most, centre, spread)
     # No other prior was tried.
     status = Status.EXACT if most >= moments.d - 1 and prior is None else Status.SEARCHED
-    return FittedGraph(topological_order(graph), regressions(graph, moments.covariance), score, status)
+    edges = Edges.from_matrix(graph).by_child()
+    fitted = regress_edges(edges.children, edges.causes, moments.covariance)
+    return FittedGraph(topological_order(graph), fitted, score, status)
 
 
 def prefer_equal_variances(
