@@ -16,7 +16,7 @@ from golem.search.jit import entry, kernel
 TINY = 1e-14
 # Sets that are treated at a time, so that their costs stay in the CPU cache.
 PANEL = 1 << 12
-ZERO = np.int64(0)
+ZERO: Any = np.int64(0)
 
 
 @entry
