@@ -31,6 +31,8 @@ SCREEN_SHAPE = 1.7
 FEW_LAYERS = 6
 # Room for an edge that passes a layer.
 PASSING_WIDTH = 12.0
+# Room between two layers from left to right.
+RIGHTWARD_GAP = 56.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,7 +54,14 @@ class Layout:
     size: tuple[float, float]
 
 
-def layered_layout(matrix: ArrayLike, widths: Sequence[float], gap: float = 22.0, layer_height: float = 92.0) -> Layout:
+def layered_layout(
+    matrix: ArrayLike,
+    widths: Sequence[float],
+    gap: float = 22.0,
+    layer_height: float = 92.0,
+    *,
+    shape: float | None = None,
+) -> Layout:
     """Place the nodes of a graph in layers, causes above effects, without overlaps.
 
     Connected parts are placed on shelves, the largest first; isolated nodes in rows at the bottom. If there is a cycle,
@@ -68,7 +77,9 @@ def layered_layout(matrix: ArrayLike, widths: Sequence[float], gap: float = 22.0
         The smallest distance between two nodes of a layer.
     layer_height : float
         The distance between two layers. It is larger for wide layers, so that edges can be followed, and a little
-        smaller for many narrow ones.
+        smaller for many narrow ones, unless a shape is given.
+    shape : float, optional
+        Width divided by height of the space, by which connected parts are placed; that of a screen if it is None.
 
     Examples
     --------
@@ -83,7 +94,7 @@ def layered_layout(matrix: ArrayLike, widths: Sequence[float], gap: float = 22.0
     isolated = np.nonzero(~(adjacency.any(axis=0) | adjacency.any(axis=1)))[0]
     parts = [_place_component(*part, room) for part in _components(adjacency)]
     parts.sort(key=lambda part: (-len(part.nodes), part.nodes[0]))
-    if parts:
+    if parts and shape is None:
         widest, layers = parts[0].extent
         least = layer_height if layers <= FEW_LAYERS else 0.72 * layer_height
         layer_height = min(max(least, widest / SCREEN_SHAPE / layers), 4 * layer_height)
@@ -92,11 +103,12 @@ def layered_layout(matrix: ArrayLike, widths: Sequence[float], gap: float = 22.0
     scale, middle = np.array([1.0, layer_height]), np.array([0.0, layer_height / 2])
     extents = [part.extent * scale for part in parts]
     tried = [_shelves(extents, target) for target in np.cumsum([extent[0] for extent in extents])]
-    corners, size = min(tried, key=lambda shelves: max(shelves[1] / [SCREEN_SHAPE, 1]), default=([], np.zeros(2)))
+    space = np.array([shape or SCREEN_SHAPE, 1.0])
+    corners, size = min(tried, key=lambda shelves: max(shelves[1] / space), default=([], np.zeros(2)))
     for part, corner in zip(parts, corners, strict=True):
         positions[part.nodes] = corner + part.places * scale + middle
         bends |= {edge: corner + points * scale + middle for edge, points in part.bends.items()}
-    row_height = min(layer_height, 60.0)
+    row_height = min(layer_height, 60.0) if shape is None else layer_height
     boxes = [np.array([room[node], row_height]) for node in isolated]
     corners, rows = _shelves(boxes, max(size[0], 6 * room.max(initial=0.0)))
     for node, corner, box in zip(isolated, corners, boxes, strict=True):
@@ -105,12 +117,12 @@ def layered_layout(matrix: ArrayLike, widths: Sequence[float], gap: float = 22.0
 
 
 def tiered_layout(
-    matrix: ArrayLike, widths: Sequence[float], tiers: Sequence[Sequence[int]]
+    matrix: ArrayLike, widths: Sequence[float], tiers: Sequence[Sequence[int]], **options: float
 ) -> tuple[Layout, list[float]]:
     """Place the nodes of every tier below those of the tiers before it; return the layout and where the tiers begin.
 
     Between two tiers is an invisible node, an effect of the first and a cause of the second, which keeps them apart.
-    Nodes without a tier can be anywhere.
+    Nodes without a tier can be anywhere. The options are those of `layered_layout`.
 
     Examples
     --------
@@ -125,10 +137,29 @@ def tiered_layout(
     for k in range(more):
         apart[list(tiers[k]), d + k] = True
         apart[d + k, list(tiers[k + 1])] = True
-    layout = layered_layout(apart, [*widths, *[PASSING_WIDTH] * more])
+    layout = layered_layout(apart, [*widths, *[PASSING_WIDTH] * more], **options)
     bends = {edge: points for edge, points in layout.bends.items() if max(edge) < d}
     begin = [0.0, *layout.positions[d:, 1].tolist()]
     return Layout(layout.positions[:d], bends, layout.size), begin
+
+
+def rightward_layout(
+    matrix: ArrayLike, widths: Sequence[float], tiers: Sequence[Sequence[int]], node_height: float = 30.0
+) -> tuple[Layout, list[float]]:
+    """Place the nodes in layers from left to right; the arguments and the result are those of `tiered_layout`.
+
+    Examples
+    --------
+    >>> layout, _ = rightward_layout([[0, 1], [0, 0]], [40, 60], [])
+    >>> bool(layout.positions[0, 0] < layout.positions[1, 0])
+    True
+    """
+    layers = max(widths, default=0.0) + RIGHTWARD_GAP
+    layout, begin = tiered_layout(
+        matrix, [node_height] * len(widths), tiers, gap=18.0, layer_height=layers, shape=1 / SCREEN_SHAPE
+    )
+    bends = {edge: points[:, ::-1] for edge, points in layout.bends.items()}
+    return Layout(layout.positions[:, ::-1], bends, layout.size[::-1]), begin
 
 
 def causal_order(edges: Edges) -> NDArray[np.intp]:
