@@ -117,8 +117,8 @@ def test_a_change_of_data_moves_nodes_from_place_to_place(page):
     between = np.array(places(page))
     page.wait_for_timeout(600)
     after = np.array(places(page))
-    share = (between[0, 1] - before[0, 1]) / (after[0, 1] - before[0, 1])
-    assert 0 < share < 1
+    way, done = (np.linalg.norm(now[0, :2] - before[0, :2]) for now in (after, between))
+    assert 0 < done < way
     assert page.locator(".edge").count() == 4
     assert page.locator(".left").count() == 0
 
