@@ -110,7 +110,7 @@ def _same(old: Any, new: Any, tolerance: float) -> bool:
     """Return whether two values agree."""
     plain = [isinstance(one, int | float) and not isinstance(one, bool) for one in (old, new)]
     if all(plain):
-        return math.isclose(old, new, rel_tol=tolerance, abs_tol=tolerance / 100) or (old != old and new != new)
+        return math.isclose(old, new, rel_tol=tolerance, abs_tol=tolerance / 10) or (old != old and new != new)
     return type(old) is type(new) and old == new
 
 
