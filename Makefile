@@ -110,7 +110,7 @@ site: $(SITE)/.installed  ## Build the documentation site in build/site, and che
 	$(SITE)/bin/python -m sphinx -W --keep-going -q -b html -d build/doctrees docs build/site
 	$(SITE)/bin/python -m pytest -m site tests/site
 
-bench: $(VENV)/.installed  ## Time Adam and L-BFGS (a quick run; see docs/benchmarks.md)
+bench: $(VENV)/.installed  ## Time Adam and L-BFGS (a quick run; see benchmarks/README.md)
 	$(BIN)/python benchmarks/adam_speed.py --quick
 
 # The versions of Python to try; those that are not installed are skipped.
@@ -144,5 +144,5 @@ constraints:  ## Refresh constraints.txt: the newest versions, in an environment
 	rm -rf .venv-constraints
 
 clean:  ## Remove the environment and what the tools left behind
-	rm -rf $(VENV) $(EXPORT) $(SITE) $(RELEASE) .venv-constraints build docs/api docs/gallery docs/project .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis demo-output dist
+	rm -rf $(VENV) $(EXPORT) $(SITE) $(RELEASE) .venv-constraints build docs/api docs/gallery docs/project docs/benchmarks docs/results .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis demo-output dist
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,4 +1,4 @@
-"""Claim: bootstrap intervals cover what they say, and frequencies above 0.9 are right (docs/benchmarks/confidence.md).
+"""Claim: bootstrap intervals cover what they say, and frequencies above 0.9 are right (benchmarks/confidence.md).
 
     python benchmarks/bootstrap_calibration.py [--quick] [--kinds numbers,dense,chains,environments,categories]
 

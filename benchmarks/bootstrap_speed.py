@@ -1,4 +1,4 @@
-"""Claim: 100 bootstrap fits at d = 100 take at most 60 times one fit's time on 2 cores (docs/benchmarks/confidence.md).
+"""Claim: 100 bootstrap fits at d = 100 take at most 60 times one fit's time on 2 cores (benchmarks/confidence.md).
 
     python benchmarks/bootstrap_speed.py [--quick] [--methods order,order-nv,order-ev] [--jobs 2]
 

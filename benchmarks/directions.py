@@ -1,6 +1,6 @@
 """Measure directions by the shape of the noise: accuracy, calibration, wrong claims where the model is wrong, time.
 
-Claims of docs/benchmarks/directions.md:
+Claims of benchmarks/directions.md:
 
 - accuracy: with noise that is not Gaussian, free variances and standardized columns, the SHD is at most half of that of
   order-nv and DirectLiNGAM, or within 0.5 of the SHD-C; at least 98 % of the claimed directions are right. With

@@ -1,6 +1,6 @@
 """Measure how well the edges of tables with numbers and categories are found.
 
-Claim of docs/benchmarks/categories.md: where half of the nodes are categories with 2 to 4 levels (ER2, n = 1000, from
+Claim of benchmarks/categories.md: where half of the nodes are categories with 2 to 4 levels (ER2, n = 1000, from
 thresholded and from logistic mechanisms), the F1 of adjacencies is at least 0.05 above that of the same rows with codes
 as numbers, and not below that of another package by two standard errors:
 

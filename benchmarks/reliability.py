@@ -1,4 +1,4 @@
-"""Claim: an edge with a bootstrap frequency above 0.9 is right at least 95 % of times (docs/benchmarks/confidence.md).
+"""Claim: an edge with a bootstrap frequency above 0.9 is right at least 95 % of times (benchmarks/confidence.md).
 
     python benchmarks/reliability.py [--quick | --no-run] [--methods order,order-nv,order-ev]
     python benchmarks/reliability.py --ablation [--quick]

@@ -1,6 +1,6 @@
 """Count right and wrong directions by noise variances, end to end: `Golem().fit(X)` with the class that it finds.
 
-Claims of docs/benchmarks/directions.md:
+Claims of benchmarks/directions.md:
 
 - calibration: at most 5 % of the directions by variance are wrong, for each spread of the noise, size of the weights
   and shape of the noise with at least 40 claims, over tables with n = 100, 300 and 1000.

@@ -106,8 +106,8 @@ html_theme_options = {
 
 
 def link_pages(app: Any, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:
-    """Turn the names of pages in docstrings, such as docs/noise.md, into links."""
-    lines[:] = [re.sub(r"docs/([\w/-]+)\.md", r":doc:`/\1`", line) for line in lines]
+    """Turn the names of pages in docstrings, such as docs/noise.md or benchmarks/noise.md, into links."""
+    lines[:] = [re.sub(r"(?:docs/)?\b((?<=docs/)[\w/-]+|benchmarks/[\w-]+)\.md", r":doc:`/\1`", line) for line in lines]
 
 
 def skip_member(app: Any, what: str, name: str, obj: Any, skip: bool, options: Any) -> bool | None:
@@ -128,8 +128,14 @@ def enlarge_figures(app: Any, doctree: Any) -> None:
             image["width"] = "100%"  # Sphinx links images with a width to their files
 
 
+def link_evidence(app: Any, name: str, source: list[str]) -> None:
+    """Point links between docs/, benchmarks/ and results/ to the copies in the site."""
+    source[0] = site_pages.site_links(name, source[0])
+
+
 def setup(app: Any) -> None:
     """Register what the settings above cannot say."""
+    app.connect("source-read", link_evidence)
     app.connect("doctree-read", enlarge_figures)
     app.connect("autodoc-skip-member", skip_member)
     app.connect("autodoc-process-docstring", link_pages)

@@ -1,6 +1,6 @@
-"""Write the pages of the site whose text is elsewhere: the API reference, and the pages of the root folder.
+"""Write the pages of the site whose text is elsewhere: API reference, evidence, and the pages of the root folder.
 
-docs/conf.py calls `write` before each build. Both folders are ignored by git.
+docs/conf.py calls `write` before each build. These folders are ignored by git.
 """
 
 from __future__ import annotations
@@ -39,6 +39,7 @@ MODULES = {
 FILE_NAMES = {"golem.diagnostics.survival": "golem.diagnostics.survival-function"}
 API_INTRO = """These are the public names; [what is public](../public.md) says what that promises. Each page has
 an example, which the tests run. Start with {py:class}`golem.Golem`."""
+EVIDENCE = ("benchmarks", "results")
 PROJECT = {"CONTRIBUTING.md": "contributing.md", "ARCHITECTURE.md": "architecture.md", "CHANGELOG.md": "changelog.md"}
 
 
@@ -64,13 +65,26 @@ def is_described(value: Any) -> bool:
 
 
 def write() -> None:
-    """Write docs/api and docs/project."""
-    for folder in ("api", "project"):
+    """Write docs/api and docs/project, and copy pages and figures of the evidence into docs/."""
+    for folder in ("api", "project", *EVIDENCE):
         shutil.rmtree(HERE / folder, ignore_errors=True)
         (HERE / folder).mkdir()
     _write_api()
     for source, target in PROJECT.items():
         (HERE / "project" / target).write_text(_moved((ROOT / source).read_text(encoding="utf-8")), encoding="utf-8")
+    for source in (path for folder in EVIDENCE for path in (ROOT / folder).rglob("*.*")):
+        target = HERE / source.relative_to(ROOT)
+        if source.suffix in (".md", ".png"):
+            target.parent.mkdir(exist_ok=True)
+            shutil.copy(source, target)
+
+
+def site_links(name: str, text: str) -> str:
+    """Return a page with the links that it needs where docs/ is the root: the evidence is in it, docs/ is not."""
+    folders = "|".join(EVIDENCE)
+    if name.startswith(tuple(f"{folder}/" for folder in EVIDENCE)):
+        return re.sub(r"\]\(((?:\.\./)+)docs/", r"](\1", text)
+    return re.sub(rf"\]\(\.\./((?:\.\./)*(?:{folders})/[^)]*\.(?:md|png)\b)", r"](\1", text)
 
 
 def _write_api() -> None:
@@ -118,6 +132,7 @@ def _moved(text: str) -> str:
             return match[0]
         if target in PROJECT:
             return f"]({PROJECT[target]})"
-        return f"](../{target.removeprefix('docs/')})" if target.startswith("docs/") else f"](../../{target})"
+        on_site = target.startswith(("docs/", *(f"{folder}/" for folder in EVIDENCE)))
+        return f"](../{target.removeprefix('docs/')})" if on_site else f"](../../{target})"
 
     return re.sub(r"\]\(([^)]+)\)", link, text)

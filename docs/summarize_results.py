@@ -1,6 +1,6 @@
-"""Write docs/results/README.md from the tables of the experiments; a test fails if it is out of date.
+"""Write results/README.md from the tables of the experiments; a test fails if it is out of date.
 
-Run with `make docs`, after `golem experiment NAME --plot -o docs/results/NAME`.
+Run with `make docs`, after `golem experiment NAME --plot -o results/NAME`.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from golem_experiments.analysis.claims import what_was_run
 from golem_experiments.analysis.outputs import judge
 from golem_experiments.analysis.tables import read_csv
 
-RESULTS = Path(__file__).parent / "results"
+RESULTS = Path(__file__).parents[1] / "results"
 TITLE = """# Results
 
 <!-- Generated from the tables by `make docs`; do not edit. -->
@@ -26,10 +26,10 @@ in the figures.
 """
 FILES = """## Files
 
-Each folder here has `verdict.md`, `figure.png` and `figure.svg` with the panels of the paper, `figure-all.png` and
-`figure-all.svg` if there are further methods, `table.csv` with all rows, and `command.txt`. `golem experiment NAME
---plot -o docs/results/NAME` makes figures and verdicts again from the table. [Experiments](../experiments.md) explains
-how to run them and how claims are judged."""
+Each folder here contains `verdict.md`, `figure.png` with the panels of the paper, `figure-all.png` if there are further
+methods, `table.csv` with all rows, and `command.txt`. `golem experiment NAME --plot -o results/NAME` makes figures and
+verdicts again from the table. [Experiments](../docs/experiments.md) explains how to run them and how claims are
+judged."""
 
 
 def summary() -> str:

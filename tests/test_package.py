@@ -56,7 +56,8 @@ def test_relative_links_lead_somewhere():
         *ROOT.glob("*.md"),
         *ROOT.glob("docs/*.md"),
         *ROOT.glob("docs/how/*.md"),
-        *ROOT.glob("docs/benchmarks/*.md"),
+        *ROOT.glob("benchmarks/*.md"),
+        *ROOT.glob("results/*.md"),
     ]:
         for target in re.findall(r"\]\(([^)#]+)\)", page.read_text(encoding="utf-8")):
             if "://" not in target:

@@ -40,7 +40,7 @@ PAGES = ("README.md", "CONTRIBUTING.md", "ARCHITECTURE.md", "CHANGELOG.md")
 
 def texts():
     sources = [path for path in (ROOT / "src").rglob("*") if path.suffix in SUFFIXES]
-    pages = [path for folder in ("", "how", "benchmarks") for path in (ROOT / "docs" / folder).glob("*.md")]
+    pages = [path for folder in ("docs", "docs/how", "benchmarks") for path in (ROOT / folder).glob("*.md")]
     examples = (ROOT / "docs" / "examples").glob("*.py")
     return sorted([*sources, *pages, *examples, *(ROOT / name for name in PAGES)])
 

@@ -127,7 +127,7 @@ def experiment(
         golem experiment identifiable --quick
         golem experiment identifiable --sizes 10,20 --seeds 3 -o out
 
-    Writes `table.csv`, `figure.png`, `figure.svg` and `verdict.md` into the output folder. `verdict.md` lists each
+    Writes `table.csv`, `figure.png` and `verdict.md` into the output folder. `verdict.md` lists each
     claim, the measured numbers, and whether the claim holds.
 
     Each finished task is saved at once. After Ctrl-C or a crash, the same command resumes, even in the middle of a long

@@ -33,8 +33,7 @@ def test_a_run_leaves_its_files_and_the_same_command_goes_on(tmp_path):
     assert result.exit_code == 0, result.output
     assert "8 tasks: 0 done before, 8 run now. 0 of these failed" in result.output
     assert {path.name for path in out.iterdir()} == {
-        "rows", "table.csv", "figure.png", "figure.svg", "figure-all.png", "figure-all.svg", "verdict.md",
-        "command.txt",
+        "rows", "table.csv", "figure.png", "figure-all.png", "verdict.md", "command.txt",
     }  # fmt: skip
     with (out / "table.csv").open() as file:
         table = list(csv.DictReader(file))
@@ -52,7 +51,7 @@ def test_a_run_leaves_its_files_and_the_same_command_goes_on(tmp_path):
     (out / "table.csv").unlink()
     plotted = invoke("experiment", "weight-scale", "--plot", "-o", out)
     assert plotted.exit_code == 0
-    files = "table.csv, figure.png, figure.svg, figure-all.png, figure-all.svg, verdict.md"
+    files = "table.csv, figure.png, figure-all.png, verdict.md"
     assert f"Saved {out}/{files}" in plotted.output
     assert (out / "figure.png").stat().st_size > 1000
     assert (out / "table.csv").exists()
@@ -121,7 +120,7 @@ def test_failures_are_told_with_the_remedy_and_a_quick_run_says_that_it_is_one(t
     (tmp_path / "table.csv").rename(moved / "table.csv")
     plotted = invoke("experiment", "toys.toy_experiment", "--plot", "-o", moved)
     assert "quick run" in plotted.output
-    assert f"Saved {moved}/figure.png, figure.svg, verdict.md" in plotted.output
+    assert f"Saved {moved}/figure.png, verdict.md" in plotted.output
     (moved / "table.csv").write_text("key,experiment,method,seed\na,toys.toy_experiment,square,0\n")
     wrong = invoke("experiment", "toys.toy_experiment", "--plot", "-o", moved)
     assert wrong.exit_code == 1

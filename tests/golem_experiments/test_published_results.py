@@ -10,9 +10,9 @@ from golem_experiments.analysis.claims import what_was_run
 from golem_experiments.analysis.outputs import judge, verdict_text
 from golem_experiments.analysis.tables import cell_columns, read_csv
 
-DOCS = Path(__file__).parents[2] / "docs"
-RESULTS = DOCS / "results"
-spec = importlib.util.spec_from_file_location("summarize_results", DOCS / "summarize_results.py")
+ROOT = Path(__file__).parents[2]
+RESULTS = ROOT / "results"
+spec = importlib.util.spec_from_file_location("summarize_results", ROOT / "docs" / "summarize_results.py")
 summarize_results = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(summarize_results)
 

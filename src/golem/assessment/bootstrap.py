@@ -1,7 +1,7 @@
 """The bootstrap for graphs (Friedman, Goldszmidt and Wyner 1999): resample the rows, learn a graph, and repeat.
 
 Every replicate is an ordinary fit, with the same rule for claims of directions. Three things differ from the usual
-bootstrap; docs/benchmarks/confidence.md measures their effect.
+bootstrap; benchmarks/confidence.md measures their effect.
 
 - **A resample counts as half its rows.** An estimate from a resample varies around that of the data, which varies
   around the truth, each by about 1/n: together like an estimate from n/2 rows. A score that counts n rows fits the

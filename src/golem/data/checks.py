@@ -41,7 +41,7 @@ def least_rows(d: int) -> int:
     """Return the number of rows from which on golem learns a graph of d columns.
 
     With fewer, columns of pure noise give edges, and structures that direct them: 20 columns and 10 rows give 6 edges,
-    of which 4 are directed. With 20 rows they give less than one (docs/benchmarks/diagnostics.md).
+    of which 4 are directed. With 20 rows they give less than one (benchmarks/diagnostics.md).
     """
     return min(20, 4 + 2 * d)
 

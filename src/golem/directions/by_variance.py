@@ -79,7 +79,7 @@ def rises_of_deviance(score: NodeScore, fit: Regressions, found: Iterable[Compon
 # With fewer columns the spreads of variances and weights cannot be told from a few values: no rule was calibrated.
 LEAST_COLUMNS = 5
 # Log odds of a claim. If the class is right, 3 would do. In classes that are found from data with weak effects, 8 % of
-# the claims are wrong from 3 on, 7 % from 4 on and 4 % from 5 on (docs/benchmarks/directions.md).
+# the claims are wrong from 3 on, 7 % from 4 on and 4 % from 5 on (benchmarks/directions.md).
 LEAST_LOG_ODDS = 5.0
 _TAUS = np.array([0, 0.03, 0.06, 0.12, 0.2, 0.3, 0.45, 0.65, 0.95, 1.4, 2.0, 3.0, 4.5, 7.0])
 _CENTRES = np.log([0.05, 0.1, 0.2, 0.35, 0.6, 1.0, 1.7, 3.0, 6.0])

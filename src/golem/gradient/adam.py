@@ -54,7 +54,7 @@ class Adam(GradientSolver):
     accelerate : bool
         On an NVIDIA GPU, from 1024 variables on: compute inverses by half-precision updates of the previous step's
         inverse, checked in double precision, and exponentials to six digits. A quarter faster at 3200 variables
-        (docs/benchmarks/gpu.md). Smaller problems still use exact functions.
+        (benchmarks/gpu.md). Smaller problems still use exact functions.
 
     Examples
     --------

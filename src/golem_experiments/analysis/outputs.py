@@ -1,7 +1,6 @@
 """The files of a run in addition to its rows: table.csv, figures, verdict.md, command.txt.
 
-`figure.png` and `figure.svg` have the panels of the paper. If an experiment has more methods, they are in
-`figure-all.png` and `figure-all.svg`.
+`figure.png` has the panels of the paper. If an experiment has more methods, they are in `figure-all.png`.
 """
 
 from __future__ import annotations
@@ -33,7 +32,7 @@ from golem_experiments.learners import NOTES
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-_FORMATS: dict[str, dict[str, Any]] = {"png": {"dpi": 130}, "svg": {"metadata": {"Date": None}}}
+_FORMATS: dict[str, dict[str, Any]] = {"png": {"dpi": 130}}
 # Columns that the table of every experiment has.
 _COLUMNS = ("key", "experiment", "method", "seed", "status", "seconds")
 
@@ -106,11 +105,8 @@ def _figures(experiment: Experiment) -> dict[str, Callable[[Table], Figure]]:
 
 def _save_figures(experiment: Experiment, table: Table, folder: Path) -> list[str]:
     """Draw the figures and return the names of their files."""
-    import matplotlib as mpl
-
     written = []
-    # The same table gives the same files: they contain no date and no random names, and text stays text.
-    with warnings.catch_warnings(), mpl.rc_context({"svg.hashsalt": experiment.name, "svg.fonttype": "none"}):
+    with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # about fonts that lack a letter
         for name, draw in _figures(experiment).items():
             figure = draw(table)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import matplotlib as mpl
 import pytest
 
 from golem_experiments import Grid, load
@@ -19,7 +20,8 @@ TASKS = IDENTIFIABLE.tasks(Grid(quick=True))
 @pytest.fixture(autouse=True)
 def no_png(monkeypatch):
     """Save only the figures that are read here."""
-    monkeypatch.setattr(outputs, "_FORMATS", {"svg": outputs._FORMATS["svg"]})
+    monkeypatch.setattr(outputs, "_FORMATS", {"svg": {"metadata": {"Date": None}}})
+    monkeypatch.setitem(mpl.rcParams, "svg.fonttype", "none")  # text stays text
 
 
 def table_of(tasks):

@@ -272,7 +272,7 @@ def test_figure_and_verdict_are_remade_from_the_table_alone(tmp_path):
     run(experiment, Grid(quick=True, methods=("square", "fail")), tmp_path, Options(workers=1))
     published = publish(experiment, tmp_path, command="golem experiment toys.toy_experiment")
     table = (tmp_path / "table.csv").read_text()
-    names = ("figure.png", "figure.svg", "verdict.md")
+    names = ("figure.png", "verdict.md")
     before = {name: (tmp_path / name).read_bytes() for name in names}
     moved = tmp_path / "elsewhere"
     moved.mkdir()

@@ -124,7 +124,7 @@ def by_halves(path: PenaltyPath, pairs: int, stable: float, rng: np.random.Gener
 # have z / sqrt(2) with variance 1/2, which passes about every second time at the lowest penalties, else less often.
 CONFIRMED = 0.5
 # Agreements that differ by less, as a share of the distance to full agreement, count as equal
-# (docs/benchmarks/selection.md has other tolerances).
+# (benchmarks/selection.md has other tolerances).
 NO_DIFFERENCE = 0.05
 
 
