@@ -1,8 +1,8 @@
 """Count how often claimed directions are wrong, by the source of their evidence.
 
 Claim: at most 5 % of the claims are wrong where the assumptions hold, also with weak effects (0.2 to 0.8), and at most
-10 % elsewhere. A claim is an arrow of `Golem().fit(X).edges_` that was not given. It is wrong if the truth does not have
-it. `recall` is the share of all true edges that are claimed. Cells that begin with "bootstrap" count the directions
+10 % elsewhere. A claim is an arrow of `Golem().fit(X).edges_` that was not given. It is wrong if the truth has no such
+edge. `recall` is the share of all true edges that are claimed. Cells that begin with "bootstrap" count the directions
 with a frequency above 0.9 in 30 replicates instead.
 
     python benchmarks/claims.py                  # all cells; about 5 minutes on one core

@@ -115,6 +115,8 @@ def test_contradictions_and_bad_shapes_are_named_by_names(content, message, tmp_
     ("text", "message"),
     [
         ("[1]", "Expected a JSON object, got a list"),
+        ("null", "Expected a JSON object, got null"),
+        ("3", "Expected a JSON object, got a number"),
         ("{", "not valid JSON"),
         ('{"forbidden": ' + "[" * 100_000 + "]" * 100_000 + "}", "nested too deeply"),
         ('{"forbidden": ' + "[" * 900 + "]" * 900 + "}", r"got the item \[+\.\.\.\]+\."),

@@ -24,7 +24,7 @@ READERS = [*FORMATS, "knowledge"]
 NAMES = ["a", "b c", "ä", "1", 'x"y', "<b>", "node", "a->b", "\\", "e,f"]
 TETRAD_KNOWLEDGE = '/knowledge\naddtemporal\n1* a "b c"\n2- c\n3 d\n\nforbiddirect\na c\n\nrequiredirect\na d\n'
 # These formats have no weights.
-UNWEIGHTED = ("causal-learn", "lavaan", "bnlearn", "pcalg")
+UNWEIGHTED = ("causal-learn", "dowhy", "lavaan", "bnlearn", "pcalg")
 KNOWLEDGE = {"forbidden": [["a", "b"]], "required": [["b", "c"]], "tiers": [["a", "b"], ["c"]]}
 
 

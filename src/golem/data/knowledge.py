@@ -158,7 +158,10 @@ class Knowledge:
             except json.JSONDecodeError as error:
                 raise ValueError(f"The file is not valid JSON ({error}). Example: {_EXAMPLE}.") from None
             if not isinstance(content, dict):
-                raise ValueError(f"Expected a JSON object, got a {type(content).__name__}. Example: {_EXAMPLE}.")
+                got = {list: "a list", str: "a text", bool: "true or false", type(None): "null"}
+                raise ValueError(
+                    f"Expected a JSON object, got {got.get(type(content), 'a number')}. Example: {_EXAMPLE}."
+                )
             return _of_mapping(content)
 
     def by_name(self, names: Sequence[str]) -> NamedKnowledge:

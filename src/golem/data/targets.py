@@ -193,6 +193,8 @@ def coded_labels(labels: Any, rows: int) -> tuple[tuple[str, ...], NDArray[np.in
     try:
         if not isinstance(values, pa.Array | pa.ChunkedArray):
             values = pa.array(values if hasattr(values, "dtype") else list(values), from_pandas=True)
+        if pa.types.is_nested(values.type):
+            raise TypeError("a label cannot be a list")
     except (pa.ArrowInvalid, pa.ArrowTypeError, TypeError) as error:
         raise ProblemError(
             Parameter("environments"), f" must be one label per row, all of one type: {str(error)[:100]}."

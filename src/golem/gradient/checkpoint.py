@@ -193,7 +193,7 @@ def _is_whole(arrays: Arrays, shape: tuple[int, ...]) -> bool:
     numbers = [arrays[name] for name in arrays.keys() & _NUMBERS]
     return (
         all(array.shape == shape and array.dtype.kind == "f" for array in matrices)
-        and all(array.shape == () and array.dtype.kind in "if" for array in numbers)
+        and all(array.shape == () and array.dtype.kind in "if" and 0 <= array < np.inf for array in numbers)
         and all(array.shape[:1] == points["trace.iteration"].shape for array in points.values())
     )
 

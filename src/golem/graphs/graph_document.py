@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import reprlib
 from dataclasses import replace
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import msgspec
 import numpy as np
@@ -21,6 +21,8 @@ FORMAT_VERSION = 2
 # An edge has source, target, and columns of any name; `golem.graphs.named_graph.EdgeRow` has those of a learned graph.
 EdgeValues = dict[str, str | bool | float | None]
 Numbers = dict[str, float | None]
+# Beyond it a number of rows cannot be computed with.
+RowCount = Annotated[int, msgspec.Meta(le=2**63 - 1)]
 
 
 class SourceRecord(msgspec.Struct, kw_only=True):
@@ -180,7 +182,7 @@ class GraphDocument(msgspec.Struct, kw_only=True):
     format: Literal["golem-graph"] = "golem-graph"
     format_version: int = FORMAT_VERSION
     golem: str | None = None
-    n: int | None = None
+    n: RowCount | None = None
     d: int | None = None
     edges: int | None = None
     undecided: int | None = None
