@@ -186,6 +186,8 @@ def test_the_robustness_value_is_that_of_cinelli_and_hazlett(collider):
         r2 = np.corrcoef(left)[0, 1] ** 2
         f2 = r2 / (1 - r2)
         assert edge.robustness_value == pytest.approx((np.sqrt(f2**2 + 4 * f2) - f2) / 2)
+        (record,) = [one for one in model.edges_ if one[:2] == (edge.source, edge.target)]
+        assert record.robustness_value == edge.robustness_value
 
 
 def test_an_effect_along_a_link_is_not_a_number(collider):
@@ -196,3 +198,36 @@ def test_an_effect_along_a_link_is_not_a_number(collider):
     assert np.isnan(sem.total_effect("e", "c"))  # e may be a cause of b
     assert sem.total_effect("a", "e") == 0
     assert sem.assuming_directions().total_effect("b", "e") != sem.assuming_directions().total_effect("e", "b")
+
+
+def test_scores_of_categories_that_disagree_are_named():
+    rng = np.random.default_rng(1)
+    a, b, other = rng.integers(2, size=(3, 2500))
+    c = (a + b + (rng.random(2500) < 0.05)) % 2  # only counts see that a and b matter together
+    e = np.where(rng.random(2500) < 0.3, other, c)
+    table = pd.DataFrame({"a": a, "b": b, "c": c, "e": e}).astype(str).astype("category")
+    model = Golem(score_function="discrete-bic").fit(table)
+    finding = diagnose(model, table)["scores"]
+    assert finding.level == "note"
+    assert "disagree on the directions of 2 edges" in finding.finding
+    assert "2 by discrete-bic, 2 by bdeu, 0 by mixed" in finding.finding
+    x = rng.integers(3, size=2500)
+    clear = pd.DataFrame({"a": a, "x": x, "y": a + x + (rng.random(2500) < 0.2)}).astype(str).astype("category")
+    assert diagnose(Golem().fit(clear), clear)["scores"].level == "ok"
+
+
+def test_a_missing_edge_is_not_enough_where_columns_are_not_normal():
+    """The reverse of a collider needs one more edge: evidence with normal columns, not with skewed ones or few rows."""
+    rng = np.random.default_rng(0)
+
+    def claims(noise):
+        X = noise.copy()
+        X[:, 2] += 0.7 * X[:, 0] + 0.7 * X[:, 1]
+        model = Golem("nv", shape="off").fit(X)
+        assert model.graph_.directed_by("unchecked").sum() == 2
+        model.check_if_kept()
+        return model.graph_.directed_by("structure").sum()
+
+    assert claims(rng.normal(size=(1000, 3))) == 2
+    assert claims(rng.exponential(size=(1000, 3))) == 0
+    assert claims(rng.normal(size=(199, 3))) == 0

@@ -19,7 +19,7 @@ import numpy as np
 from golem.data.coded_tables import parts_with_used_levels
 from golem.data.missing import Missing
 from golem.data.moments import Moments
-from golem.data.resampling import Drawn, Unit, require_shards, with_rows_counted
+from golem.data.resampling import Drawn, Unit, require_shards
 from golem.data.table_part import Gaussian
 from golem.data.table_part import Part as Part
 from golem.data.table_part import RowSource as RowSource
@@ -228,9 +228,8 @@ class Table:
             yield self._drawn(halves)
 
     def counting(self, share: float) -> Table:
-        """Return a table whose moments count only a share of the rows, because rows depend on each other."""
-        counted = (with_rows_counted(part.moments, max(3, round(part.moments.n * share))) for part in self.parts)
-        return replace(self, parts=tuple(replace(p, moments=m) for p, m in zip(self.parts, counted, strict=True)))
+        """Return a table that counts only a share of the rows, because rows depend on each other or are too many."""
+        return replace(self, parts=tuple(part.counting(share) for part in self.parts))
 
     def folds(self, count: int, rng: np.random.Generator) -> Iterator[tuple[Table, Table]]:
         """Yield each part without one of its folds, and the folds left out; see `log_likelihood`.

@@ -13,7 +13,7 @@ from golem.data.coded_tables import CodedTable
 from golem.data.gaussian_em import observed_log_likelihood
 from golem.data.moments import Moments
 from golem.data.normal_scores import normal_scores
-from golem.data.resampling import Drawn, Units, all_rows, units_of
+from golem.data.resampling import Drawn, Units, all_rows, units_of, with_rows_counted
 from golem.data.table_errors import other_width
 from golem.data.targets import naming_environment
 from golem.runtime.arrays import to_numpy
@@ -135,6 +135,15 @@ class Part:
     def drawn(self, drawn: Drawn) -> Part:
         """Return some of the rows of this part, given what `units` has drawn."""
         return replace(self, moments=drawn[0], rows=drawn[1], shards=())
+
+    def counting(self, share: float) -> Part:
+        """Return the part with a share of its rows: of categories some rows, and else moments that count fewer."""
+        n = max(3, round(self.moments.n * share))
+        if self.moments.coding.is_discrete and self.has_all_rows:
+            units = self.units
+            which = np.sort(units.by_content()[:n])
+            return self.drawn((units.part(which), units.rows(which)))
+        return replace(self, moments=with_rows_counted(self.moments, n))
 
     def all_rows(self) -> Matrix | None:
         """Return the coded rows that the moments are of; None if not all of them are at hand."""

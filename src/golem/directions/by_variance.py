@@ -81,6 +81,8 @@ LEAST_COLUMNS = 5
 # Log odds of a claim. If the class is right, 3 would do. In classes that are found from data with weak effects, 8 % of
 # the claims are wrong from 3 on, 7 % from 4 on and 4 % from 5 on (benchmarks/directions.md).
 LEAST_LOG_ODDS = 5.0
+# With fewer rows 8 % of the claims from 5 on are wrong, and 4 % from 7 on.
+_FEW_ROWS, _LEAST_OF_FEW_ROWS = 200, 7.0
 _TAUS = np.array([0, 0.03, 0.06, 0.12, 0.2, 0.3, 0.45, 0.65, 0.95, 1.4, 2.0, 3.0, 4.5, 7.0])
 _CENTRES = np.log([0.05, 0.1, 0.2, 0.35, 0.6, 1.0, 1.7, 3.0, 6.0])
 _SPREADS = np.array([0.15, 0.25, 0.4, 0.65, 1.0, 1.6, 2.5, 4.0])
@@ -90,6 +92,11 @@ _NEGLIGIBLE = 30.0
 _RAW, *_WITHOUT_UNITS = _UNITS = ("raw", "noise", "column")
 
 Way = tuple[int, int]
+
+
+def least_log_odds(n: int) -> float:
+    """Return the log odds that a claim needs, given the number of rows."""
+    return LEAST_LOG_ODDS if n >= _FEW_ROWS else _LEAST_OF_FEW_ROWS
 
 
 @dataclass(frozen=True, eq=False)

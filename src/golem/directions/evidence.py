@@ -23,10 +23,10 @@ from golem.directions.by_intervention import InterventionEvidence, LocalCost, di
 from golem.directions.by_shape import ShapeEvidence, directions_by_shape
 from golem.directions.by_variance import (
     LEAST_EVIDENCE,
-    LEAST_LOG_ODDS,
     CandidateClass,
     direction_odds,
     evidence_in_variances,
+    least_log_odds,
 )
 from golem.directions.equivalence_class import Component, Family, components, known_edges, open_edges
 from golem.directions.experiments import Experiments, check_experiments, experiments_of
@@ -155,9 +155,10 @@ def _variance_evidence(problem: DirectionProblem, found: list[Component]) -> dic
             classes[key] = _candidate(problem, edges, components(edges, reversible, given, problem.rank))
     if few_factors(problem.score.table.moments(problem.score.intercepts)):
         return {}
-    odds = direction_odds(list(classes.values()), problem.covariance, problem.score.table.n)
+    n = problem.score.table.n
+    odds = direction_odds(list(classes.values()), problem.covariance, n)
     both = ((way, size) for (i, j), value in odds.items() for way, size in (((i, j), value), ((j, i), -value)))
-    return {way: 2 * size for way, size in both if size >= LEAST_LOG_ODDS}
+    return {way: 2 * size for way, size in both if size >= least_log_odds(n)}
 
 
 def _candidate(problem: DirectionProblem, edges: Edges, found: list[Component]) -> CandidateClass:

@@ -135,6 +135,9 @@ class EdgeRecord(NamedTuple):
     standardized_weight, standard_error : float or None
         The weight in standard deviations of both ends, which the terminal calls its strength, and the error of the
         weight by least squares. None if an end is a category; the error also if the weights are not least squares.
+    robustness_value : float or None
+        Share of what the other parents leave of the variance of both ends that a hidden common cause would have to
+        explain to remove the edge (Cinelli and Hazlett 2020).
     """
 
     source: str
@@ -147,6 +150,7 @@ class EdgeRecord(NamedTuple):
     edge_strength: float | None = None
     standardized_weight: float | None = None
     standard_error: float | None = None
+    robustness_value: float | None = None
 
 
 @dataclass(frozen=True, eq=False)

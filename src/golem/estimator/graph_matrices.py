@@ -108,7 +108,8 @@ class GraphMatrices:
         """One record per edge, sorted by source, then target."""
         graph, names, fit = self._judged, self.table_.names, self.fit_
         sources = known(graph.sources).tolist()
-        more = (graph.strength, graph.error_rate, fit.strengths, fit.standardized_weights, fit.standard_errors)
+        more = [graph.strength, graph.error_rate, fit.strengths, fit.standardized_weights, fit.standard_errors]
+        more.append(fit.robustness)
         return [
             EdgeRecord(
                 names[graph.causes[k]],

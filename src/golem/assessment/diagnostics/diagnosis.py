@@ -136,6 +136,7 @@ CHECKS: tuple[tuple[str, Check], ...] = (
     ("units", refits.find_units),
     ("search", refits.find_search),
     ("directions", graph.find_directions),
+    ("scores", refits.find_scores),
     ("direction-conflicts", graph.find_conflicts),
     ("noise-choice", graph.find_noise_choice),
     ("rows-needed", _find_rows_needed),

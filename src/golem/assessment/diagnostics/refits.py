@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+import warnings
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,12 +12,15 @@ from sklearn.base import clone
 from golem.assessment.diagnostics.checked_model import CheckedModel
 from golem.assessment.diagnostics.finding import USE_FREE_VARIANCES, Verdict, edge_texts, note, ok
 from golem.assessment.second_search import LARGEST, SecondSearch, fit_quietly, links, second_search
+from golem.data.table import Table
+from golem.estimator.fit import learn_scored
 from golem.estimator.golem import Golem
 from golem.estimator.settings import is_counted
 from golem.runtime.messages import counted, shortened
 from golem.runtime.problems import Set, Text
 from golem.runtime.types import BoolMatrix, Vector
 from golem.score.likelihood import GaussianNV
+from golem.score.node_score import Variant
 from golem.score.solution import Status
 
 # With more columns, standardized ones are not fitted again.
@@ -204,6 +209,42 @@ def find_search(checked: CheckedModel) -> Verdict:
         f"A second search found a graph that differs in {counted(len(pairs), 'edge')}.",
         checked.named(pairs),
     )
+
+
+def find_scores(checked: CheckedModel) -> Verdict | None:
+    """Learn a table of categories by its other scores as well, and count the directions that all of them have."""
+    score, rows = checked.model.fit_.score, checked.rows
+    is_discrete = checked.table.coding.is_discrete and not checked.table.has_environments
+    few = checked.refit or (checked.refit is None and checked.table.d <= score.quick_columns)
+    if not is_discrete or rows is None or len(rows) != checked.moments.n or not few:
+        return None
+    table = Table.single(checked.moments, rows)
+    variants = score.with_table(table).variants()
+    directed = {variant.name: _class_directions(checked.model, variant) for variant in variants}
+    agreed, found = set.intersection(*directed.values()), set.union(*directed.values())
+    pairs = sorted({(min(edge), max(edge)) for edge in found - agreed})
+    if not pairs:
+        return ok(f"All scores of categories have the same {counted(len(agreed), 'direction')}.")
+    opposite = [(i, j) for i, j in pairs if (i, j) in found and (j, i) in found]
+    numbers = ", ".join(f"{len(edges)} by {name}" for name, edges in directed.items())
+    shown = shortened(edge_texts(opposite or pairs, checked.names, "---"), 2)
+    how = f"Two scores have opposite directions of {len(opposite)}" if opposite else "Some scores leave them open"
+    return note(
+        f"The scores of categories disagree on the directions of {counted(len(pairs), 'edge')}: the equivalence "
+        f"classes have {numbers}. {how} ({shown}).",
+        "Rely on no such direction without knowledge (required or forbidden edges, tiers) or an experiment.",
+        f"The scores of categories disagree on {counted(len(pairs), 'direction')}.",
+        checked.named(pairs),
+    )
+
+
+def _class_directions(model: Golem, variant: Variant) -> set[tuple[int, int]]:
+    """Return the directions of the class of the best graph by another score."""
+    settings = dataclasses.replace(model.settings, callback=None)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        graph = learn_scored(variant.score(variant.table), model.knowledge_, settings).graph
+    return {edge for edge, source in graph.directions().items() if source == "unchecked"}
 
 
 def _remedy(model: Golem) -> str:

@@ -217,6 +217,7 @@ function edgeDetails(chosen) {
     [link ? "Strength (standardized)" : "Weight (standardized)", edge.standardized_weight == null ? null : number(edge.standardized_weight, 3)],
     ["Strength", edge.edge_strength == null ? null : `${number(edge.edge_strength, 3)} (deviance): how much worse the fit gets without the edge`],
     ["Loss of score without it", edge.drop_loss === undefined || edge.drop_loss === null ? null : `${number(edge.drop_loss, 4)} (deviance, penalty included)`],
+    ["Robust against", edge.robustness_value == null ? null : `hidden causes that explain less than ${percent(edge.robustness_value)} of both; a stronger one would do away with it`],
     ["Direction", direction],
     ["Evidence for it", edge.direction_strength == null ? null : `${number(edge.direction_strength, 3)} (deviance)` +
       (edge.direction_error_rate == null ? "" : `, p-value ${edge.direction_error_rate < 0.001 ? "below 0.001" : number(edge.direction_error_rate, 2)} under Gaussian noise`)],
