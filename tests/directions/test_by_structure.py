@@ -209,8 +209,8 @@ def test_scores_of_categories_that_disagree_are_named():
     model = Golem(score_function="discrete-bic").fit(table)
     finding = diagnose(model, table)["scores"]
     assert finding.level == "note"
-    assert "disagree on the directions of 2 edges" in finding.finding
-    assert "2 by discrete-bic, 2 by bdeu, 0 by mixed" in finding.finding
+    assert "disagree on the directions of 3 edges" in finding.finding
+    assert "3 by discrete-bic, 3 by bdeu, 0 by mixed" in finding.finding
     x = rng.integers(3, size=2500)
     clear = pd.DataFrame({"a": a, "x": x, "y": a + x + (rng.random(2500) < 0.2)}).astype(str).astype("category")
     assert diagnose(Golem().fit(clear), clear)["scores"].level == "ok"
