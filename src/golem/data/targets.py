@@ -193,12 +193,12 @@ def coded_labels(labels: Any, rows: int) -> tuple[tuple[str, ...], NDArray[np.in
     try:
         if not isinstance(values, pa.Array | pa.ChunkedArray):
             values = pa.array(values if hasattr(values, "dtype") else list(values), from_pandas=True)
-        if pa.types.is_nested(values.type):
-            raise TypeError("a label cannot be a list")
     except (pa.ArrowInvalid, pa.ArrowTypeError, TypeError) as error:
         raise ProblemError(
             Parameter("environments"), f" must be one label per row, all of one type: {str(error)[:100]}."
         ) from None
+    if pa.types.is_nested(values.type):
+        raise ProblemError(Parameter("environments"), " must be one label per row; a label cannot be a list.")
     if len(values) != rows:
         raise ValueError(f"environments must have one label per row; got {len(values)} labels for {rows} rows.")
     if values.null_count:
