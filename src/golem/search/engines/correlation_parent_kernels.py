@@ -1,7 +1,7 @@
 """Compiled choice of the parents of a node by grow-shrink.
 
-The best candidate is added as long as that lowers the cost. Then the weakest parent is dropped as long as that does.
-Both are repeated until neither lowers the cost.
+The best candidate is added as long as that lowers the cost. Then the weakest parent is dropped as long as that does,
+and then a candidate takes the place of a parent. All are repeated until none lowers the cost.
 """
 
 from __future__ import annotations
@@ -31,13 +31,20 @@ from golem.search.engines.correlation_kernel_arrays import (
     T,
     Work,
     X,
+    Z,
 )
 from golem.search.engines.correlation_regression_kernels import delete, has_drifted, insert, invert, solve, whiten
 from golem.search.jit import entry, inlined, kernel
 from golem.search.order_kernel_arrays import ALLOWED, NO_NODE, REQUIRED
+from golem.search.order_kernels import add_multiple
 
 # Regressions are computed afresh at most so many times per choice.
 MOST_REFRESHES = 8
+# A swap lowers r by more than this share, which rounding does not.
+SWAP = 1e-9
+# The gain of an open candidate is below the penalty. So it can only take the place of a parent with a loss of less than
+# (1 + rho) / (1 - rho) penalties, where rho is the partial correlation of the two; parents with a larger one stay.
+STRONG = 20.0
 
 
 @kernel
@@ -97,15 +104,48 @@ def best_removal(problem: CorrelationProblem, kinds: Any, work: Work, j: int) ->
     return weakest
 
 
+@inlined
+def best_swap(problem: CorrelationProblem, kinds: Any, R: Any, work: Work, j: int) -> Any:
+    """Return the index of a parent and the open candidate in its place that lowers the cost most, or NO_NODE twice.
+
+    Without a parent, g and h are as `delete` computes them.
+    """
+    g, h, role, z = work.vectors[G], work.vectors[H], work.nodes[ROLE], work.vectors[Z]
+    k, r, b, P = work.nodes[SIZE, 0], work.vectors[REST, 0], work.vectors[B], work.nodes[PARENTS]
+    out, add, most = NO_NODE, NO_NODE, SWAP * r
+    strong = STRONG * problem.values[THRESHOLD, k] * r
+    for i in range(k):
+        pivot, beta = work.K[i, i], b[i]
+        if beta * beta > strong * pivot or kinds[P[i]] & REQUIRED:
+            continue
+        for c in range(R.shape[0]):
+            z[c] = 0.0
+        for a in range(k):
+            add_multiple(z, work.K[i, a] / pivot, R[P[a]])
+        loss = beta * beta / pivot
+        useful = 0
+        for c in range(R.shape[0]):
+            covariance, variance = g[c] + beta * z[c], h[c] + pivot * z[c] * z[c]
+            useful += (covariance * covariance > (most + loss) * variance) & (h[c] > COLLINEAR) & (role[c] == OPEN)
+        for c in range(R.shape[0] if useful > 0 else 0):
+            covariance, variance = g[c] + beta * z[c], h[c] + pivot * z[c] * z[c]
+            gain = covariance * covariance - loss * variance
+            if gain > most * variance and h[c] > COLLINEAR and role[c] == OPEN:
+                out, add, most = i, c, gain / variance
+    if out != NO_NODE and node_cost(problem, j, r - most, k) > node_cost(problem, j, r, k) - 1e-6:
+        out, add = NO_NODE, NO_NODE
+    return out, add
+
+
 @kernel
 def adjust(problem: CorrelationProblem, kinds: Any, R: Any, work: Work, j: int, count: int, drop: int) -> Any:
-    """Improve the parents of j until no candidate added or dropped lowers the cost; return the cost.
+    """Improve the parents of j until no candidate added, dropped or swapped lowers the cost; return the cost.
 
     At first the given candidates, `count` of them, are added, and the parent `drop` is dropped for good unless it is
     NO_NODE.
     """
     P, target, x = work.nodes[PARENTS], work.vectors[TARGET], work.vectors[X]
-    fresh, refreshes = True, 0
+    fresh, refreshes, instead = True, 0, NO_NODE
     # The bound prevents infinite loops through rounding.
     for step in range(count + 8 * R.shape[0] + 8):
         add, out = NO_NODE, NO_NODE
@@ -118,10 +158,15 @@ def adjust(problem: CorrelationProblem, kinds: Any, R: Any, work: Work, j: int, 
             out = 0
             while work.nodes[PARENTS, out] != drop:
                 out += 1
+        elif instead != NO_NODE:
+            add = instead
+            instead = NO_NODE
         else:
             add = best_addition(problem, R, work, j)
             if add == NO_NODE:
                 out = best_removal(problem, kinds, work, j)
+            if add == NO_NODE and out == NO_NODE:
+                out, instead = best_swap(problem, kinds, R, work, j)
             if add == NO_NODE and out == NO_NODE:
                 k = work.nodes[SIZE, 0]
                 if fresh or not has_drifted(R, P, k, target, work.W, x, work.vectors[REST, 0]):
