@@ -3,7 +3,8 @@
 The moments of normal scores have the correlations R of ranks (the nonparanormal of Liu, Lafferty and Wasserman 2009)
 and the scales D of the columns, S = D R D. A wild value is then only the largest of its column. A column that is normal
 apart from wild values keeps its other values: their scores differ from them only by the noise of ranks, which would add
-edges where parents explain nearly all of the variance.
+edges where parents explain nearly all of the variance. For the same reason its wild values are replaced by what the
+other columns predict.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from __future__ import annotations
 import numpy as np
 
 from golem.data.variables import Coding
-from golem.runtime.types import BoolVector, Matrix, Vector
+from golem.runtime.types import BoolMatrix, BoolVector, Matrix, Vector
 
 # Values farther from the median, in deviations of a normal column, are wild. A normal column of a million values has
 # about one, so its scores have the usual mean and standard deviation.
@@ -19,6 +20,8 @@ _FARTHEST = 5.0
 _DEVIATIONS_PER_MAD = 1.482602218505602
 # Probability that any column of a normal table is taken for one that is not normal, and the fewest rows of the test.
 _LEVEL, _FEWEST_ROWS = 0.01, 20
+# Rows without wild values that a regression on all other columns needs, per column.
+_ROWS_PER_COLUMN = 3
 
 
 def normal_scores(rows: Matrix, coding: Coding) -> Matrix:
@@ -27,7 +30,8 @@ def normal_scores(rows: Matrix, coding: Coding) -> Matrix:
     The score of the value with rank r among n is the quantile of (r - 3/8) / (n + 1/4), about the expected value of
     this order statistic (Blom 1958); equal values have their average rank. Scores are then shifted and scaled so that
     they and the column have the same mean and standard deviation, not counting wild values, those more than five
-    deviations from the median. Of a column that is normal without them (`is_normal`), only wild values change.
+    deviations from the median. Of a column that is normal without them (`is_normal`), only wild values change: to what
+    the other columns predict, if there are enough rows without wild values.
 
     Examples
     --------
@@ -36,10 +40,26 @@ def normal_scores(rows: Matrix, coding: Coding) -> Matrix:
     >>> bool(np.abs(scores[:-1, 0] - column[:-1]).mean() < 0.1), bool(scores[-1, 0] < 4)
     (True, True)
     """
-    found = np.array(rows, dtype=float)
-    for j in np.flatnonzero(coding.levels == 0):
+    found, wild = np.array(rows, dtype=float), np.zeros(np.shape(rows), dtype=bool)
+    numbers = np.flatnonzero(coding.levels == 0)
+    for j in numbers:
         present = ~np.isnan(found[:, j])
-        found[present, j] = _scores(found[present, j], found.shape[1])
+        found[present, j], wild[present, j] = _scores(found[present, j], found.shape[1])
+    found[:, numbers] = _predicted(found[:, numbers], wild[:, numbers])
+    return found
+
+
+def _predicted(scores: Matrix, wild: BoolMatrix) -> Matrix:
+    """Return scores in which the regression on the other columns, in rows without wild values, predicts wild ones."""
+    sound = scores[~wild.any(axis=1) & ~np.isnan(scores).any(axis=1)]
+    if not wild.any() or len(sound) < _ROWS_PER_COLUMN * scores.shape[1]:
+        return scores
+    mean, S = sound.mean(axis=0), np.cov(sound.T).reshape(scores.shape[1], -1)
+    found = scores.copy()
+    for i in np.flatnonzero(wild.any(axis=1)):
+        known = ~wild[i] & ~np.isnan(scores[i])
+        weights = np.linalg.lstsq(S[np.ix_(known, known)], (scores[i] - mean)[known], rcond=None)[0]
+        found[i, wild[i]] = mean[wild[i]] + S[np.ix_(wild[i], known)] @ weights
     return found
 
 
@@ -73,11 +93,16 @@ def _is_usual(column: Vector) -> BoolVector:
     return np.asarray(away <= reach if reach > 0 else away >= 0)  # more than half of the values may be equal
 
 
-def _scores(column: Vector, columns: int) -> Vector:
-    """Return the normal scores of a column without missing values; a column that does not vary stays."""
+def _scores(column: Vector, columns: int) -> tuple[Vector, BoolVector]:
+    """Return the normal scores of a column without missing values, and which values of a normal one are wild.
+
+    A column that does not vary stays.
+    """
     scores, usual = normal_quantiles(column), _is_usual(column)
     deviation = scores[usual].std()
     if not deviation > 0:
-        return column
+        return column, np.zeros(len(column), dtype=bool)
     scores = column[usual].mean() + (scores - scores[usual].mean()) * (column[usual].std() / deviation)
-    return np.where(usual, column, scores) if is_normal(column, columns) else np.asarray(scores)
+    if is_normal(column, columns):
+        return np.where(usual, column, scores), ~usual
+    return np.asarray(scores), np.zeros(len(column), dtype=bool)

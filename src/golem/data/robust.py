@@ -7,17 +7,20 @@ from typing import Literal, get_args
 
 import numpy as np
 
-from golem.data.normal_scores import is_normal
+from golem.data.normal_scores import is_normal, normal_quantiles
 from golem.data.outliers import MOST_NUMBERS, outlying_values
 from golem.data.table import Part, Table
 from golem.data.unusable import unusable_variables
 from golem.runtime.messages import counted
+from golem.runtime.types import Matrix
 
 RobustChoice = Literal["auto", "ranks", "off"]
 ROBUST: tuple[RobustChoice, ...] = get_args(RobustChoice)
 _NOT_CHECKED = (
     f"Outliers were not looked for: this needs all rows in memory, and at most {MOST_NUMBERS // 10**6} million values."
 )
+# Standard errors from which on values are correlated, and below which ranks are unrelated; the fewest rows to tell.
+_CORRELATED, _UNRELATED, _FEWEST_ROWS = 3.0, 2.0, 20
 _RANKS = "correlations are those of ranks (normal scores)"
 
 
@@ -25,7 +28,8 @@ def robust_table(table: Table, robust: RobustChoice) -> Table:
     """Return a table with the moments of its normal scores: always ("ranks"), or if it has outliers ("auto").
 
     Where the noise itself has heavy tails, extreme values follow the linear model and say most about it. So "auto" uses
-    ranks only if all columns with outliers are normal without them. This does not depend on the order of the rows. A
+    ranks only if all columns with outliers are normal without them, or if most pairs of columns whose values are
+    correlated have unrelated ranks: then a few rows make the correlation. This does not depend on the order of rows. A
     table with columns that cannot be used stays as it is, so that they are named. If columns have the same ranks,
     "auto" keeps the moments of the values.
     """
@@ -46,7 +50,7 @@ def robust_table(table: Table, robust: RobustChoice) -> Table:
 
 
 def _outliers(part: Part) -> int | None:
-    """Return the number of rows with outliers, 0 if a column with outliers is not normal; None without all rows."""
+    """Return the number of rows with outliers, 0 if those belong to the noise; None without all rows."""
     numbers = np.flatnonzero(part.moments.coding.levels == 0)
     if not len(numbers):
         return 0
@@ -55,4 +59,19 @@ def _outliers(part: Part) -> int | None:
         return None
     wild = outlying_values(rows[:, numbers])
     columns = [rows[~np.isnan(rows[:, j]), j] for j in numbers[wild.any(axis=0)]]
-    return int(wild.any(axis=1).sum()) if all(is_normal(column, len(numbers)) for column in columns) else 0
+    from_outside = all(is_normal(column, len(numbers)) for column in columns) or _values_mislead(rows[:, numbers])
+    return int(wild.any(axis=1).sum()) if from_outside else 0
+
+
+def _values_mislead(rows: Matrix) -> bool:
+    """Return whether most pairs of columns with correlated values have unrelated ranks."""
+    rows = rows[~np.isnan(rows).any(axis=1)]
+    pairs = np.triu_indices(rows.shape[1], 1)
+    if len(rows) < _FEWEST_ROWS or not len(pairs[0]) or not np.all(np.ptp(rows, axis=0) > 0):
+        return False
+    of_values, of_ranks = (
+        np.sqrt(len(rows) - 3) * np.abs(np.arctanh(np.clip(np.corrcoef(columns.T)[pairs], -0.999999, 0.999999)))
+        for columns in (rows, np.apply_along_axis(normal_quantiles, 0, rows))
+    )
+    correlated = of_values > _CORRELATED
+    return bool(correlated.any() and np.mean(of_ranks[correlated] < _UNRELATED) > 0.5)
