@@ -96,3 +96,19 @@ def test_residual_variances_are_accurate_near_collinearity():
         parents = Z[:, chosen.causes[chosen.children == j]]
         residual = Z[:, j] - parents @ np.linalg.lstsq(parents, Z[:, j], rcond=None)[0]
         np.testing.assert_allclose(r[j], np.mean(residual**2), rtol=1e-3)
+
+
+def test_no_other_parent_in_the_place_of_a_chosen_one_lowers_the_cost():
+    n, d = 100, 14
+    rng = np.random.default_rng(4)
+    S = np.corrcoef(rng.normal(size=(d, 3)) @ rng.normal(size=(3, n)) + rng.normal(size=(d, n)))  # three factors
+    score = GaussianColumns(S, n, L0().penalties(n, d))
+    empty = Edges.from_matrix(np.zeros((d, d), dtype=bool))
+    chosen, r = candidates.choose_parents(engine_of(score, None, None).problem, empty, False)
+    for j in range(d):
+        parents = chosen.causes[chosen.children == j].tolist()
+        for dropped in parents:
+            for added in set(range(d)) - {j, *parents}:
+                others = [added, *(p for p in parents if p != dropped)]
+                swapped = 1 - S[j, others] @ np.linalg.solve(S[np.ix_(others, others)], S[others, j])
+                assert swapped > r[j] - 1e-6
