@@ -70,7 +70,8 @@ def _values_mislead(rows: Matrix) -> bool:
     if len(rows) < _FEWEST_ROWS or not len(pairs[0]) or not np.all(np.ptp(rows, axis=0) > 0):
         return False
     of_values, of_ranks = (
-        np.sqrt(len(rows) - 3) * np.abs(np.arctanh(np.clip(np.corrcoef(columns.T)[pairs], -0.999999, 0.999999)))
+        np.sqrt(len(rows) - 3)
+        * np.abs(np.arctanh(np.clip(np.asarray(np.corrcoef(columns.T))[pairs], -0.999999, 0.999999)))
         for columns in (rows, np.apply_along_axis(normal_quantiles, 0, rows))
     )
     correlated = of_values > _CORRELATED
