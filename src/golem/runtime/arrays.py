@@ -236,3 +236,21 @@ def total_size(A: Array) -> Array:
 
         return torch.linalg.vector_norm(A, ord=1, dim=(-2, -1))
     return np.abs(A).sum(axis=(-2, -1))
+
+
+def half_precision(array: np.ndarray[Any, np.dtype[Any]], factor: float, device: str) -> Any:
+    """Return a multiple of an array in half precision on a device of torch; on the CPU, in single precision."""
+    import torch
+
+    dtype = torch.float32 if device.startswith("cpu") else torch.float16
+    copy, step = torch.empty(array.shape, dtype=dtype, device=device), 1 << 15
+    for k in range(0, len(array), step):
+        copy[k : k + step] = (torch.from_numpy(array[k : k + step]).to(device) * factor).to(dtype)
+    return copy
+
+
+def large_products(A: Any, B: Any, least: float) -> tuple[Any, Any, Any]:
+    """Return where the entries of A B' exceed a number in size, and their sizes, as NumPy arrays."""
+    C = (A @ B.T).abs_()
+    i, j = (C > least).nonzero(as_tuple=True)
+    return to_numpy(i), to_numpy(j), to_numpy(C[i, j].float())

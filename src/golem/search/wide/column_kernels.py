@@ -144,16 +144,16 @@ def dot(x: Any, z: Any) -> Any:
     s0, s1, s2, s3, s4, s5, s6, s7 = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
     whole = x.size - x.size % 8
     for s in range(0, whole, 8):
-        s0 += x[s] * z[s]
-        s1 += x[s + 1] * z[s + 1]
-        s2 += x[s + 2] * z[s + 2]
-        s3 += x[s + 3] * z[s + 3]
-        s4 += x[s + 4] * z[s + 4]
-        s5 += x[s + 5] * z[s + 5]
-        s6 += x[s + 6] * z[s + 6]
-        s7 += x[s + 7] * z[s + 7]
+        s0 += np.float64(x[s]) * z[s]
+        s1 += np.float64(x[s + 1]) * z[s + 1]
+        s2 += np.float64(x[s + 2]) * z[s + 2]
+        s3 += np.float64(x[s + 3]) * z[s + 3]
+        s4 += np.float64(x[s + 4]) * z[s + 4]
+        s5 += np.float64(x[s + 5]) * z[s + 5]
+        s6 += np.float64(x[s + 6]) * z[s + 6]
+        s7 += np.float64(x[s + 7]) * z[s + 7]
     for s in range(whole, x.size):
-        s0 += x[s] * z[s]
+        s0 += np.float64(x[s]) * z[s]
     return ((s0 + s1) + (s2 + s3)) + ((s4 + s5) + (s6 + s7))
 
 
@@ -223,3 +223,10 @@ def find_indirect(
                         found[number, 0], found[number, 1] = j, u
                         number += 1
     return number
+
+
+@entry
+def correlate_pairs(left: Any, right: Any, one: Any, other: Any, r: Any) -> None:
+    """Compute the mean products of pairs of columns."""
+    for i in range(one.size):
+        r[i] = dot(left[one[i]], right[other[i]]) / left.shape[1]

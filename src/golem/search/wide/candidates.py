@@ -1,0 +1,202 @@
+"""Candidates among very many columns: pairs of nodes that an edge may connect.
+
+A first screening finds strong correlations. Where the effects of parents cancel, correlations are weak, but not given
+the rest of the Markov blanket: candidates of candidates, and a second screening with what the blankets leave of each
+column, find these.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from golem.runtime.types import Indices, Matrix, Vector
+from golem.search.engines import correlation_kernel_arrays as arrays
+from golem.search.engines.correlation_candidates import scratch
+from golem.search.order_kernel_arrays import ALLOWED
+from golem.search.wide import column_kernels as kernels
+from golem.search.wide.screening import MOST_PER_NODE, Columns, Pairs, in_chunks, screen, threshold_for
+
+# Independent columns that pass the screening per node, on average.
+_FALSE_PAIRS = 8.0
+# Blankets are chosen with this share of the penalty, and have at most so many nodes.
+_LENIENT, _MOST_IN_BLANKET = 0.6, 24
+# A second screening looks at gains of this share of the penalty: it sees all columns.
+_STRICT = 0.9
+# Strongest correlations of each node that are candidates whatever the blankets say.
+_STRONGEST = 5
+# Nodes per task of a thread.
+_AT_ONCE = 512
+
+Check = Callable[[str, float], None]
+
+
+@dataclass(frozen=True)
+class WideCandidates:
+    """Pairs of nodes that an edge may connect, each once.
+
+    Parameters
+    ----------
+    one, other : ndarray of int
+        The pairs.
+    likely : ndarray of bool
+        Whether one is in the Markov blanket of the other.
+    explained : ndarray of shape (d,)
+        The share of the variance of each column that its blanket explains.
+    """
+
+    one: Indices
+    other: Indices
+    likely: NDArray[np.bool_]
+    explained: Vector
+
+
+class Blankets(NamedTuple):
+    """The Markov blankets in rows, followed by -1, the coefficients, and the residual variances."""
+
+    chosen: NDArray[np.int64]
+    weights: Matrix
+    r: Vector
+
+
+def share_of(penalty: float, n: int) -> float:
+    """Return the share of a variance that an edge must explain to be worth a penalty."""
+    return float(-np.expm1(-penalty / n))
+
+
+def find_candidates(Z: Columns, penalty: float, most_parents: int, device: str, check: Check) -> WideCandidates:
+    """Find candidates by two screenings; `penalty` is that of an edge."""
+    d, n = Z.shape
+    strong = screen(Z, Z, threshold_for(n, d, _FALSE_PAIRS), device, lambda share: check("screening", share))
+    first, others = lists_of(strong, d)
+    problem = simple_problem(n, d, _LENIENT * penalty, most_parents)
+    blankets = Blankets(np.full((d, _MOST_IN_BLANKET), -1), np.zeros((d, _MOST_IN_BLANKET)), np.ones(d))
+    _choose(problem, Z, first, others, np.arange(d), blankets, check)
+    for find in (_indirect, _in_residuals):
+        new = find(Z, first, others, blankets, penalty, device, check)
+        if len(new):
+            strong = _joined(strong, new)
+            first, others = lists_of(strong, d)
+            _choose(problem, Z, first, others, np.unique(np.append(new.one, new.other)), blankets, check)
+    return _chosen_pairs(strong, blankets, d)
+
+
+def _joined(strong: Pairs, new: Pairs) -> Pairs:
+    """Add pairs, which come first in the lists of their nodes."""
+    one, other = np.minimum(new.one, new.other), np.maximum(new.one, new.other)
+    # A pair that matters given the blanket must not fall out of the list of the strongest.
+    return Pairs(
+        np.append(strong.one, one), np.append(strong.other, other), np.append(strong.r, new.r + 1.0)
+    )
+
+
+def lists_of(pairs: Pairs, d: int, most: int = MOST_PER_NODE) -> tuple[Indices, Indices]:
+    """Return the others of each node with the strongest correlations, in one array, and where those of a node begin."""
+    nodes, others = np.append(pairs.one, pairs.other), np.append(pairs.other, pairs.one)
+    strength = np.tile(np.abs(pairs.r), 2)
+    order = np.lexsort((others, -strength, nodes))
+    nodes, others = nodes[order], others[order]
+    rank = np.arange(len(nodes)) - np.searchsorted(nodes, nodes)
+    kept = rank < most
+    nodes, others = nodes[kept], others[kept]
+    by_node = np.lexsort((others, nodes))
+    return np.append(0, np.cumsum(np.bincount(nodes, minlength=d))), others[by_node]
+
+
+def simple_problem(n: int, d: int, penalty: float, most_parents: int) -> arrays.CorrelationProblem:
+    """Return the score with a penalty per edge."""
+    values = np.zeros((3, d))
+    values[arrays.PENALTY] = penalty * np.arange(d)
+    values[arrays.THRESHOLD] = share_of(penalty, n)
+    return arrays.CorrelationProblem(
+        S=np.ones((1, 1)), n=float(n), values=values, tightness=0.0, most_parents=min(most_parents, d - 1)
+    )
+
+
+def _choose(
+    problem: arrays.CorrelationProblem,
+    Z: Columns,
+    first: Indices,
+    others: Indices,
+    nodes: Indices,
+    blankets: Blankets,
+    check: Check,
+) -> None:
+    """Choose the blankets of some nodes."""
+    problem = problem._replace(most_parents=min(problem.most_parents, _MOST_IN_BLANKET))
+    longest, rows = int(np.diff(first).max(initial=0)), np.arange(Z.shape[1])
+
+    def choose(a: int, b: int) -> None:
+        m = longest + 1
+        kernels.find_blankets(
+            problem, scratch(m, problem.most_parents), Z, rows, first, others, nodes[a:b], np.full(m, ALLOWED),
+            *spaces(m), np.zeros(m * m), *blankets,
+        )  # fmt: skip
+
+    check("Markov blankets", 0.0)
+    in_chunks(choose, len(nodes), _AT_ONCE)
+
+
+def spaces(m: int) -> tuple[NDArray[np.int64], Matrix, Vector, Matrix]:
+    """Return scratch space for the correlations of m nodes."""
+    return np.zeros(m, dtype=np.int64), np.zeros((kernels.TILE, m)), np.zeros(m), np.zeros((m, m))
+
+
+def _indirect(
+    Z: Columns, first: Indices, others: Indices, blankets: Blankets, penalty: float, device: str, check: Check
+) -> Pairs:
+    """Return pairs of a node and a candidate of its blanket that explains what the blanket leaves."""
+    d, n = Z.shape
+    share = share_of(_LENIENT * penalty, n)
+    found: list[NDArray[np.int64]] = []
+
+    def find(a: int, b: int) -> None:
+        seen, room, number = np.full(d, -1), 16 * (b - a), 0
+        while True:
+            pairs = np.zeros((room, 2), dtype=np.int64)
+            number = kernels.find_indirect(Z, first, others, *blankets, share, a, b, np.zeros(n), seen, pairs)
+            if number <= room:
+                break
+            room, seen = 4 * room, np.full(d, -1)
+        found.append(pairs[:number])
+
+    check("candidates of candidates", 0.0)
+    in_chunks(find, d, max(_AT_ONCE, d // 256))
+    pairs = np.concatenate(found)
+    pairs = np.unique(np.sort(pairs, axis=1), axis=0)
+    return Pairs(pairs[:, 0], pairs[:, 1], np.zeros(len(pairs)))
+
+
+def _in_residuals(
+    Z: Columns, first: Indices, others: Indices, blankets: Blankets, penalty: float, device: str, check: Check
+) -> Pairs:
+    """Return pairs of a node and any other that explains what the blanket leaves."""
+    d, n = Z.shape
+    E = np.empty_like(Z)
+    in_chunks(lambda a, b: kernels.fill_residuals(Z, *blankets, a, b, np.zeros(n), E), d, _AT_ONCE)
+    least = float(np.sqrt(share_of(_STRICT * penalty, n)))
+    found = screen(E, Z, least, device, lambda share: check("screening of residuals", share))
+    pairs = np.unique(np.sort(np.column_stack([found.one, found.other]), axis=1), axis=0)
+    return Pairs(pairs[:, 0], pairs[:, 1], np.zeros(len(pairs)))
+
+
+def _chosen_pairs(strong: Pairs, blankets: Blankets, d: int) -> WideCandidates:
+    """Return the pairs within blankets and the strongest correlations of each node."""
+    first, others = lists_of(strong, d, _STRONGEST)
+    nodes = np.repeat(np.arange(d), np.diff(first))
+    children, places = np.nonzero(blankets.chosen >= 0)
+    causes = blankets.chosen[children, places]
+    keys = np.concatenate([_keys(nodes, others, d), _keys(children, causes, d)])
+    unique, place = np.unique(keys, return_inverse=True)
+    likely = np.zeros(len(unique), dtype=bool)
+    likely[place[len(nodes) :]] = True
+    return WideCandidates(unique // d, unique % d, likely, 1 - blankets.r)
+
+
+def _keys(one: Indices, other: Indices, d: int) -> Indices:
+    """Return a number per pair."""
+    return np.asarray(np.minimum(one, other) * d + np.maximum(one, other))
