@@ -69,6 +69,8 @@ from golem.search.order_kernels import (
 
 # Distance between neighbours in a fresh order.
 SPACING = 1 << 40
+# A node cannot move into a smaller gap before the next renumbering.
+LEAST_GAP = 1 << 22
 # Rows of a patch's nodes, and of its header.
 PLACE, PARENT_COUNT = 1, 2
 BODY, BODY_END, LIST = 1, 2, 3
@@ -129,7 +131,9 @@ def go_to(e: CorrelationArrays, v: int, place: int) -> None:
         elif not gains and position[u] > place:
             beyond = min(beyond, position[u])
     if place != here:
-        position[v] = place + (beyond - place) // 2
+        # Between 3/8 and 5/8 of the way, by a hash: two nodes must not have the same place, or a third cannot part them.
+        share = np.int64((np.uint64(v) * MIX) >> np.uint64(48))
+        position[v] = place + (beyond - place) // (1 << 18) * ((3 << 15) + share)
 
 
 @kernel
@@ -141,7 +145,7 @@ def has_room(e: CorrelationArrays, v: int, place: int) -> Any:
         gap = position[candidates.slots[NODE, slot]] - place
         if gains:
             gap = -gap
-        room = room and not 0 < gap < 4
+        room = room and not 0 < gap < LEAST_GAP
     return room or place == position[v]
 
 
