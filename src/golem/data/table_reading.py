@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, get_args
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -27,12 +27,15 @@ from golem.data.targets import coded_labels, naming_environment, require_environ
 from golem.data.treatment import whole_refusal
 from golem.data.unusable import UnusableColumnsError
 from golem.data.variables import Coding
+from golem.data.wide_columns import WIDE_FROM, WideMoments, read_wide
 from golem.runtime.arrays import is_tensor, to_numpy
 from golem.runtime.messages import quoted, suggestion
 from golem.runtime.names import column_names
 from golem.runtime.problems import ProblemError, Set
 
 Targets = Mapping[Any, Any]
+Statistics = Literal["auto", "dense", "sparse"]
+STATISTICS: tuple[Statistics, ...] = get_args(Statistics)
 
 
 def read_table(
@@ -44,6 +47,7 @@ def read_table(
     robust: RobustChoice = "off",
     rows: Any = None,
     names: Sequence[str] | None = None,
+    statistics: Statistics = "dense",
 ) -> Table:
     """Return a table, whatever it is given as.
 
@@ -63,6 +67,8 @@ def read_table(
         Rows of moments, or a sample of them.
     names : sequence of str, optional
         The variables of a fit: the columns are put in their order; see `Table.aligned`.
+    statistics : {"dense", "sparse", "auto"}
+        Covariances of all pairs, standardized columns, or the latter for tables with very many columns.
 
     Raises
     ------
@@ -74,6 +80,10 @@ def read_table(
             f"fit expects a table, not a path. Read the file first, e.g. pandas.read_csv({str(X)!r}). For files larger "
             "than memory, use golem.fit_file or golem.readers.moments_from_file."
         )
+    interventional = is_interventional(X, environments, targets)
+    if statistics == "sparse" or (statistics == "auto" and _is_wide(X) and not interventional):
+        wide = _read_wide(X, interventional, missing, robust)
+        return wide if names is None else wide.aligned(names)
     if isinstance(X, Table):
         _require_only(environments, targets)
         found = X if names is None else X.aligned(names)
@@ -85,6 +95,42 @@ def read_table(
         found = _without_environments(X, missing)
         found = found if names is None else found.aligned(names)
     return _with_rows(robust_table(found, robust), rows)
+
+
+def _is_wide(X: Any) -> bool:
+    """Return whether a table has very many columns, all of them numbers, and rows."""
+    if isinstance(X, Table):
+        return isinstance(X.parts[0].moments, WideMoments)
+    shape = getattr(X, "shape", ())
+    if is_tensor(X) or len(shape) != 2 or shape[1] < WIDE_FROM:
+        return False
+    return is_table(X) and not _may_have_categories(X) if is_table(X) else getattr(X, "dtype", np.dtype(object)).kind == "f"
+
+
+def _read_wide(X: Any, interventional: bool, missing: MissingChoice, robust: RobustChoice) -> Table:
+    """Return a table as standardized columns; raise a ValueError for what only covariances can do."""
+    if isinstance(X, Table) and isinstance(X.parts[0].moments, WideMoments):
+        return X
+    refused = ""
+    if interventional:
+        refused = "Environments need"
+    elif missing != "error":
+        refused = "The treatment of missing values needs"
+    elif isinstance(X, Moments | Table) or are_shards(X):
+        refused = "Moments are"
+    elif is_table(X) and _may_have_categories(X):
+        refused = "Categories need"
+    if refused:
+        raise ProblemError(f"{refused} covariances of all columns. Use ", Set("statistics", "dense"), ".")
+    if is_table(X):
+        values, names = rows_and_names(X)
+    else:
+        values = X if isinstance(X, np.ndarray) else real_matrix(X)
+        values = to_numpy(values)
+        names = column_names(None, values.shape[1])
+    if values.ndim != 2 or values.dtype.kind != "f":
+        values = np.asarray(check_array(values, dtype=float, ensure_all_finite=False))
+    return read_wide(values, names, has_names(X), robust == "ranks")
 
 
 def is_interventional(X: Any, environments: Any = None, targets: Targets | None = None) -> bool:

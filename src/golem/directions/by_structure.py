@@ -28,6 +28,7 @@ import numpy as np
 from golem.data.dependence import dependence
 from golem.data.knowledge import Knowledge
 from golem.data.table import Table
+from golem.directions.by_structure_wide import wide_evidence
 from golem.directions.equivalence_class import open_edges
 from golem.directions.factors import few_factors
 from golem.directions.learned_graph import LearnedGraph
@@ -40,6 +41,7 @@ from golem.runtime.threads import blas_threads_for, in_parallel
 from golem.runtime.types import BoolMatrix, BoolVector, Vector
 from golem.score.node_score import NodeScore, Variant
 from golem.score.sparsity import L0
+from golem.score.wide_score import WideScore
 from golem.search.exact_order import LARGEST_EXACT
 from golem.search.search_order import search_order
 
@@ -88,6 +90,8 @@ class StructureEvidence:
 def is_quick(score: NodeScore) -> bool:
     """Return whether the check of a table takes up to about two seconds, and its rows are in memory."""
     table = score.table
+    if isinstance(score, WideScore):  # its columns are kept anyway
+        return True
     if table.n * table.d**2 > _QUICK_NUMBERS or not all(part.is_in_memory for part in table.parts):
         return False
     if table.d <= LARGEST_EXACT:
@@ -109,6 +113,9 @@ def evidence_by_structure(
     margin, stability = np.full(len(graph), np.nan), np.full(len(graph), np.nan)
     if not asked.any() or few_factors(score.table.moments(score.intercepts)):
         return StructureEvidence(margin, stability)
+    if isinstance(score, WideScore):
+        thresholds, penalty = (LEAST_MARGIN, LEAST_STABILITY, MOST_ROWS), _honest_penalty(score.d, len(graph))
+        return StructureEvidence(*wide_evidence(score, graph, asked, penalty, thresholds, random_state, callback))
     variants, block = _variants(score, len(graph))
     pairs = next((few for most, few in _PAIRS.items() if graph.d <= most), _FEWEST_PAIRS)
     masks = (None, None) if knowledge.is_empty else (knowledge.allowed, knowledge.required)
@@ -143,14 +150,18 @@ def evidence_by_structure(
 
 def _variants(score: NodeScore, edges: int) -> tuple[list[Variant], int]:
     """Return the variants, with an honest penalty and number of rows, and how many neighbouring rows stay together."""
-    pairs = score.d * (score.d - 1) / 2
-    share = min(0.5, (edges + 1) / (pairs + 2))
-    penalty = L0("mbic", gamma=float(np.log((1 - share) / share) / np.log(max(score.d, 2))))
+    penalty = _honest_penalty(score.d, edges)
     independent = _independent_share(score.table)
     block = 1 if independent == 1.0 else int(np.ceil(2 / independent))
     variants = score.penalized(penalty).variants()
     counted = min(independent, MOST_ROWS / score.table.n)
     return [_counting(variant, counted) for variant in variants] if counted < 1 else variants, block
+
+
+def _honest_penalty(d: int, edges: int) -> L0:
+    """Return log n per edge plus twice the log odds that a pair has no edge."""
+    share = min(0.5, (edges + 1) / (d * (d - 1) / 2 + 2))
+    return L0("mbic", gamma=float(np.log((1 - share) / share) / np.log(max(d, 2))))
 
 
 def _counting(variant: Variant, share: float) -> Variant:

@@ -39,6 +39,7 @@ from golem.runtime.types import BoolVector, Indices, Matrix, Vector
 from golem.score.node_score import NodeScore
 from golem.score.noise_choice import NoiseChoice
 from golem.score.regression import family_variances
+from golem.score.wide_score import WideScore
 
 _NO_ROWS = "it has only means and covariances, not the rows"
 
@@ -89,6 +90,8 @@ def with_directions(problem: DirectionProblem) -> LearnedGraph:
     """Return the graph with the directions that have evidence, and with what they rest on."""
     graph = problem.graph
     undirected = open_edges(graph, problem.reversible, problem.knowledge)
+    if isinstance(problem.score, WideScore):
+        return _of_class(graph, undirected)
     given = known_edges(graph, problem.knowledge) | (problem.reversible & ~undirected)
     tests = experiments_of(problem.score)
     experiments = _intervention_evidence(problem, undirected, tests)
@@ -110,6 +113,13 @@ def with_directions(problem: DirectionProblem) -> LearnedGraph:
     explained = _explained(problem, decisions, given, experiments, variances, shape)
     checks = None if tests is None else check_experiments(tests, explained)
     return dataclasses.replace(explained, shape_note=note, hardness=experiments.hardness, experiments=checks)
+
+
+def _of_class(graph: LearnedGraph, undirected: BoolVector) -> LearnedGraph:
+    """Return a graph whose directions only the class gives, and which are yet to be checked."""
+    nothing = np.full(len(graph), np.nan)
+    sources = np.where(undirected, "none", "unchecked").astype("<U13")
+    return dataclasses.replace(graph, sources=sources, strength=nothing, error_rate=nothing)
 
 
 def _most_similar_noise(problem: DirectionProblem, found: list[Component]) -> tuple[Edges, BoolVector]:

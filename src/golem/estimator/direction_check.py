@@ -51,6 +51,7 @@ class DirectionCheck:
         table = self.__dict__.pop("_table", None)
         if X is not None:
             how: dict[str, Any] = {"missing": self.missing, "robust": "ranks" if self.table_.is_ranked else "off"}
+            how["statistics"] = "sparse" if self.fit_.score.is_sparse else "dense"
             table = read_table(X, environments=environments, targets=targets, names=self.table_.names, **how)
         if self.fit_.graph.sources is None or not self.fit_.graph.directed_by("unchecked").any():
             return self

@@ -19,7 +19,7 @@ from golem.data.moments import Moments
 from golem.data.robust import RobustChoice
 from golem.data.table import Intercepts, Intervention
 from golem.data.table_errors import NotNumericError
-from golem.data.table_reading import Targets, is_interventional, read_table
+from golem.data.table_reading import Statistics, Targets, is_interventional, read_table
 from golem.directions.by_structure import is_quick
 from golem.estimator.conveniences import Conveniences, NotebookDisplay
 from golem.estimator.direction_check import DirectionCheck
@@ -110,11 +110,15 @@ class Golem(NotebookDisplay, DirectionCheck, TableEstimator, GraphMatrices, Conv
         What is minimized (docs/categories.md). "gaussian": the score above, for tables of numbers. "mixed": the
         degenerate Gaussian score of numbers and categories. "bdeu", "discrete-bic": counts, for tables of categories.
         "auto" chooses by the types of the columns.
+    statistics : {"auto", "dense", "sparse"}
+        Covariances of all pairs of columns, or correlations that are computed when they are needed, for tables with
+        very many columns (docs/scale.md); "auto" chooses the latter from 5000 columns on. These must be complete
+        tables of numbers from one environment, and noise variances are free.
     random_state : int, Generator or None
         Random seed of the search and of minibatches. None means 0, so that equal data give equal graphs.
     device : str
-        "cpu"; a torch device such as "cuda", for solver="adam" and for solver="order" with noise="ev"; or "auto", a GPU
-        if there is one and the problem is large enough.
+        "cpu"; a torch device such as "cuda", for solver="adam", for solver="order" with noise="ev", and for
+        statistics="sparse"; or "auto", a GPU if there is one and the problem is large enough.
     dtype : {"float64", "float32"}
         Precision of Adam, and of the order solver on a device. "float32" halves the memory; docs/gpu.md has the cost.
     time_limit : float, optional
@@ -211,6 +215,7 @@ class Golem(NotebookDisplay, DirectionCheck, TableEstimator, GraphMatrices, Conv
         intervention: Intervention = "soft",
         intercepts: Intercepts = "separate",
         score_function: ScoreChoice = "auto",
+        statistics: Statistics = "auto",
         random_state: int | np.random.Generator | None = None,
         device: str = "cpu",
         dtype: Literal["float64", "float32"] = "float64",
@@ -236,6 +241,7 @@ class Golem(NotebookDisplay, DirectionCheck, TableEstimator, GraphMatrices, Conv
         self.intervention = intervention
         self.intercepts = intercepts
         self.score_function = score_function
+        self.statistics = statistics
         self.random_state = random_state
         self.device = device
         self.dtype = dtype
@@ -300,6 +306,7 @@ class Golem(NotebookDisplay, DirectionCheck, TableEstimator, GraphMatrices, Conv
         file = settings.checkpoint_path(checkpoint)
         settings.require_for(is_interventional(X, environments, targets))
         how: dict[str, Any] = {"missing": self.missing, "robust": settings.robust_moments, "rows": rows}
+        how["statistics"] = settings.table_statistics
         table = read_table(X, environments=environments, targets=targets, **how)
         self.adopt(learn(table, settings, file))
         if self.evidence == "full":

@@ -18,11 +18,12 @@ from golem.data.checks import require_independent
 from golem.data.knowledge import Knowledge
 from golem.estimator.settings import Settings
 from golem.runtime.problems import ProblemError
-from golem.score.likelihood import GaussianEV
+from golem.score.likelihood import GaussianEV, GaussianNV
 from golem.score.node_score import Correlation, NodeScore
 from golem.score.node_scores import Counts, GaussianBlocks
 from golem.score.regression import Regressions
 from golem.score.solution import Progress, Solution, Status, TracePoint
+from golem.score.wide_score import WideColumns
 from golem.search.equal.variance_order import SingularCovarianceError
 from golem.search.search_order import STARTS, search_order
 from golem.search.solver import Order, as_order
@@ -145,6 +146,27 @@ def _(engine: GaussianBlocks | Counts, task: _Search) -> tuple[Solution, Solutio
         stationarity=float("nan"),  # a combinatorial minimum has no gradient
     )
     return solution, None
+
+
+@_run.register
+def _(engine: WideColumns, task: _Search) -> tuple[Solution, Solution | None]:
+    """Search over very many columns, whose correlations are computed when they are needed."""
+    from golem.search.wide.solve import Effort, learn_wide  # imports numba
+
+    settings, n, score = task.settings, engine.moments.n, task.score
+    began = time.perf_counter()
+    seed = settings.random_state if isinstance(settings.random_state, int) else 0
+    device = settings.placement(engine.moments.d).device
+    how = Effort(task.solver.effort, task.solver.time_limit, device, seed)
+    found = learn_wide(engine.moments, engine.sparsity, how, settings.callback)
+    weights = score.refit(found.edges)
+    deviance = float(GaussianNV().on_dag(weights.residual_variances))
+    penalty = float(engine.sparsity.penalties(n, score.d)[weights.number_of_parents].sum()) / (2 * n)
+    terms = _terms(weights, deviance, deviance + penalty)
+    seconds = time.perf_counter() - began
+    status = _last_report(settings.callback, Progress(score.stage, 1, 1, seconds, terms["score"], 0.0), found.status)
+    trace = (TracePoint(found.perturbations, seconds, terms),)
+    return Solution(weights, status, terms, trace, found.perturbations, seconds, float("nan")), None
 
 
 def _last_report(callback: Callable[[Progress], None] | None, progress: Progress, status: Status) -> Status:

@@ -17,6 +17,7 @@ from golem.data.inputs import require_shape
 from golem.data.missing import require_choice
 from golem.data.robust import ROBUST, RobustChoice
 from golem.data.table import INTERCEPTS, INTERVENTIONS
+from golem.data.table_reading import STATISTICS, Statistics
 from golem.gradient.adam import Adam
 from golem.gradient.gradient_solver import GradientSolver
 from golem.gradient.paper_recipe import NOISE_MODELS, NoiseModel
@@ -40,6 +41,7 @@ _CHOICES = {
     "robust": ROBUST,
     "shape": ("auto", "off"),
     "evidence": ("auto", "full", "fast"),
+    "statistics": STATISTICS,
 }
 PAPER_THRESHOLD = 0.3
 # Parameters of solvers that follow gradients.
@@ -71,6 +73,7 @@ class Settings:
     intervention: Any
     intercepts: Any
     score_function: Any
+    statistics: Any
     random_state: Any
     device: Any
     dtype: Any
@@ -147,6 +150,13 @@ class Settings:
         """Whether to learn from ranks; "auto" does not apply to equal variances, nor to the solvers of the paper."""
         plain = self.robust == "auto" and (self.noise == "ev" or not self.counts_edges)
         chosen: RobustChoice = "off" if plain else self.robust
+        return chosen
+
+    @property
+    def table_statistics(self) -> Statistics:
+        """How a table is read; only the search with free noise variances needs no covariance."""
+        only_dense = self.noise == "ev" or not self.counts_edges or self.knowledge is not None or self.init is not None
+        chosen: Statistics = "dense" if only_dense and self.statistics == "auto" else self.statistics
         return chosen
 
     @property
@@ -265,6 +275,8 @@ class Settings:
                 "{robust='ranks'} cannot be used with {noise='ev'}, which compares the variances of the values. Use "
                 "{noise='auto'} or {noise='nv'}, or {robust='off'}."
             )
+        if self.statistics == "sparse":
+            self._require_sparse()
         if isinstance(solver, Order):
             remedy = "{solver='order'} does not use it. Leave it out, or, for a table of numbers, use {solver='lbfgs'}"
             useless = dict.fromkeys((name for name in OF_GRADIENTS if name != "max_iter"), remedy)
@@ -282,13 +294,27 @@ class Settings:
             if getattr(self, name) is not None:
                 raise ProblemError(Set(name, getattr(self, name)), " cannot be used here: ", Text.of(remedy), ".")
 
+    def _require_sparse(self) -> None:
+        """Raise a ValueError for settings that need the covariances of all pairs of columns."""
+        needs = {"solver": not self.counts_edges, "noise": self.noise == "ev"}
+        needs |= {"knowledge": self.knowledge is not None, "init": self.init is not None}
+        for name, is_dense in needs.items():
+            if is_dense:
+                raise ProblemError.of(
+                    "{given} cannot be used with {statistics='sparse'}, which has no covariances of all pairs of "
+                    "columns. Use {statistics='dense'}.",
+                    given=Set(name),
+                )
+
     def _require_usable_device(self, solver: Order | GradientSolver) -> None:
         """Check that the solver can work on the device and with the numbers that are set."""
         if self.device != "auto":
             Placement(self.device)  # raises for a device that does not exist
         if self.robust == "ranks" and not isinstance(solver, Order) and solver.uses_rows:
             raise ProblemError(Set("robust", "ranks"), " cannot be used with minibatches, which are raw rows.")
-        if (self.device not in ("cpu", "auto") or self.dtype != "float64") and self._gpu_from(solver) is None:
+        searches = isinstance(solver, Order) and self.statistics == "sparse" and self.dtype == "float64"
+        unused = (self.device not in ("cpu", "auto") or self.dtype != "float64") and self._gpu_from(solver) is None
+        if unused and not searches:
             name = "dtype" if self.device in ("cpu", "auto") else "device"
             raise ProblemError.of(
                 "{given} needs a table of numbers and {solver='adam'}, or {solver='order'} with {noise='ev'}. "

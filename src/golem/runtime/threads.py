@@ -8,7 +8,10 @@ import os
 import threading
 import warnings
 from collections.abc import Callable, Generator, Iterable
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
+
+from golem.runtime.machine import available_cores
 
 _Item = TypeVar("_Item")
 _Result = TypeVar("_Result")
@@ -129,6 +132,19 @@ def in_parallel(
             # joblib advises those who close a loop to begin fewer tasks.
             warnings.filterwarnings("ignore", ".*tasks", UserWarning)
             results.close()
+
+
+def in_chunks(task: Callable[[int, int], Any], total: int, size: int) -> None:
+    """Call a function that releases the interpreter lock with consecutive ranges, in threads."""
+    workers = available_cores()
+    ranges = [(a, min(a + size, total)) for a in range(0, total, size)]
+    if workers == 1 or len(ranges) == 1:
+        for a, b in ranges:
+            task(a, b)
+        return
+    with ThreadPoolExecutor(workers) as pool:
+        for future in [pool.submit(task, a, b) for a, b in ranges]:
+            future.result()
 
 
 def _with_item(function: Callable[[_Item], _Result], item: _Item) -> tuple[_Item, _Result]:

@@ -71,6 +71,8 @@ class NodeScore(ABC):
     no_shape: str = field(default="", kw_only=True)
     # Tables with more columns are not learned many times unless the user asks.
     quick_columns: ClassVar[int] = 20
+    # Whether correlations are computed when they are needed, and not all of them.
+    is_sparse: ClassVar[bool] = False
 
     @property
     @abstractmethod

@@ -20,6 +20,7 @@ import numpy as np
 
 from golem.data.table import Intercepts, Intervention, Table
 from golem.data.variables import Codes
+from golem.data.wide_columns import WideMoments
 from golem.graphs.edges import Edges
 from golem.runtime.names import positions
 from golem.runtime.types import Array, BoolMatrix, Matrix, Vector
@@ -31,6 +32,7 @@ from golem.score.objective import graph_scores
 from golem.score.regression import Regressions, edge_losses, family_variances, regressions, residual_variance
 from golem.score.score_settings import LIKELIHOODS, ScoreName, ScoreSettings
 from golem.score.sparsity import L0
+from golem.score.wide_score import WideScore
 
 
 @dataclass(frozen=True, eq=False)
@@ -305,6 +307,8 @@ def score_of(table: Table, settings: ScoreSettings) -> NodeScore:
 def _by_columns(table: Table, settings: ScoreSettings) -> NodeScore:
     """Return the score that suits the types of the columns."""
     name = settings.name_for(table)
+    if isinstance(table.parts[0].moments, WideMoments):
+        return WideScore(table, settings.sparsity)
     shared: dict[str, Any] = {"table": table, "sparsity": settings.sparsity, "intercepts": settings.intercepts}
     shared |= {"intervention": settings.intervention}
     if name == "bdeu" or name == "discrete-bic":

@@ -14,12 +14,13 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from golem.runtime.threads import in_chunks
 from golem.runtime.types import Indices, Matrix, Vector
 from golem.search.engines import correlation_kernel_arrays as arrays
 from golem.search.engines.correlation_candidates import scratch
 from golem.search.order_kernel_arrays import ALLOWED
 from golem.search.wide import column_kernels as kernels
-from golem.search.wide.screening import MOST_PER_NODE, Columns, Pairs, in_chunks, screen, threshold_for
+from golem.search.wide.screening import MOST_PER_NODE, Columns, Pairs, screen, threshold_for
 
 # Independent columns that pass the screening per node, on average.
 _FALSE_PAIRS = 8.0

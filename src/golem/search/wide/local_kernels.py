@@ -358,11 +358,12 @@ def reverse_edges(
         losses[index] = np.inf
         for way in range(2):
             v, past = (j, i) if way == 0 else (i, j)
-            place = forced_place(e, v, past)
-            if place == NO_NODE or not has_room(e, v, place):
-                continue
-            set_own(e, v)
-            go_to(e, v, place)
+            if e.state.nodes[POSITION, i] < e.state.nodes[POSITION, j]:
+                place = forced_place(e, v, past)
+                if place == NO_NODE or not has_room(e, v, place):
+                    continue
+                set_own(e, v)
+                go_to(e, v, place)
             force_parent(e, i, into)
             for end in (i, j):
                 for slot in range(candidates.first[end], candidates.first[end + 1]):

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from golem.runtime.machine import available_cores
-from golem.runtime.threads import blas_threads_for
+from golem.runtime.threads import blas_threads_for, in_chunks
 from golem.runtime.types import Indices, Vector
 
 # Errors of products in half precision.
@@ -125,19 +125,6 @@ def exact_correlations(left: Columns, right: Columns, one: Indices, other: Indic
     result = np.empty(len(one))
     in_chunks(lambda a, b: correlate_pairs(left, right, one[a:b], other[a:b], result[a:b]), len(one), 1 << 14)
     return result
-
-
-def in_chunks(task: Callable[[int, int], Any], total: int, size: int) -> None:
-    """Call a function that releases the interpreter lock with consecutive ranges, in threads."""
-    workers = available_cores()
-    ranges = [(a, min(a + size, total)) for a in range(0, total, size)]
-    if workers == 1 or len(ranges) == 1:
-        for a, b in ranges:
-            task(a, b)
-        return
-    with ThreadPoolExecutor(workers) as pool:
-        for future in [pool.submit(task, a, b) for a, b in ranges]:
-            future.result()
 
 
 class _Strongest:

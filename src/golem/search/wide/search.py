@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from golem.graphs.edges import Edges
 from golem.runtime.machine import available_cores
+from golem.runtime.threads import in_chunks
 from golem.runtime.types import BoolVector, Indices, Vector
 from golem.search.chain import empty_agenda
 from golem.search.engines import correlation_kernel_arrays as arrays
@@ -19,7 +20,7 @@ from golem.search.engines.correlation_candidates import scratch
 from golem.search.order_kernel_arrays import ALLOWED, COST, COUNT, LIKELY, NODE, POSITION
 from golem.search.wide import column_kernels, local_kernels
 from golem.search.wide.candidates import spaces
-from golem.search.wide.screening import Columns, in_chunks
+from golem.search.wide.screening import Columns
 
 # Seeds that a thread takes at a time, and room for the patches that they give.
 _SEEDS, _NODES, _PARENTS = 256, 1 << 15, 1 << 17

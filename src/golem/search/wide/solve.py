@@ -1,0 +1,198 @@
+"""Learn the graph of very many columns, and check its directions: candidates, search, halves of the rows, reversals."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from golem.data.checks import most_parents
+from golem.data.wide_columns import WideMoments, ranked_columns
+from golem.graphs.edges import Edges
+from golem.runtime.types import BoolVector, Indices, Vector
+from golem.score.solution import Callback, Progress, Status
+from golem.score.sparsity import L0
+from golem.search.order_kernel_arrays import COST, POSITION
+from golem.search.wide.candidates import WideCandidates, find_candidates, simple_problem
+from golem.search.wide.class_kernels import label_edges
+from golem.search.wide.search import Lists, WideSearch
+
+# Perturbations per node: of the search, and of that of half of the rows.
+_PERTURBATIONS = {"fast": 2, "default": 6, "thorough": 40}
+_OF_HALVES = 1
+# Rounds of perturbations that bring nothing before the search ends.
+_PATIENCE = 2
+
+
+class WideGraph(NamedTuple):
+    """A graph, what its nodes cost, and how it was found."""
+
+    edges: Edges
+    costs: Vector
+    status: Status
+    perturbations: int
+
+
+class WideClock:
+    """Reports of progress, by stage, and the time limit."""
+
+    def __init__(self, limit: float | None, callback: Callback | None) -> None:
+        self._began, self._limit, self._callback = time.perf_counter(), limit, callback
+        self._next, self._stage = 0.0, ""
+
+    def __call__(self, stage: str, share: float) -> None:
+        """Report a share of a stage; raise TimeoutError after the time limit."""
+        seconds = time.perf_counter() - self._began
+        if self._callback is not None and (stage != self._stage or share >= 1 or seconds >= self._next):
+            self._callback(Progress(stage, round(1000 * max(share, 0.0)), 1000, seconds, np.nan, 0.0))
+            self._next, self._stage = seconds + 0.2, stage
+        if self._limit is not None and seconds > self._limit:
+            raise TimeoutError
+
+
+@dataclass(frozen=True)
+class Effort:
+    """How long to search."""
+
+    effort: str = "default"
+    time_limit: float | None = None
+    device: str = "cpu"
+    random_state: int = 0
+
+
+def learn_wide(moments: WideMoments, sparsity: L0, how: Effort, callback: Callback | None = None) -> WideGraph:
+    """Search for the graph with the lowest score, with free noise variances."""
+    clock = WideClock(how.time_limit, callback)
+    Z, d, n = moments.standardized_columns, moments.d, moments.n
+    penalty = edge_penalty(sparsity, n, d)
+    search, status, rounds = None, Status.SEARCHED, 0
+    try:
+        found = candidates_of(moments, Z, penalty, how.device, clock)
+        problem = simple_problem(n, d, penalty, most_parents(n))
+        order = np.argsort(found.explained.round(9), kind="stable")
+        search = WideSearch(Z, np.arange(n), Lists.of(found.one, found.other, found.likely, d), problem, clock)
+        search.begin(order)
+        search.climb()
+        search = _with_families(search, Z, found, problem, clock, moments)
+        rounds = _perturb(search, _PERTURBATIONS[how.effort])
+    except TimeoutError:
+        status = Status.TIME_LIMIT
+    except KeyboardInterrupt:
+        status = Status.INTERRUPTED
+        if search is None:
+            raise
+    if search is None:
+        none = np.zeros(0, dtype=np.intp)
+        return WideGraph(Edges(none, none, d), np.zeros(d), status, 0)
+    return WideGraph(search.edges, search.shared.values[COST].copy(), status, rounds * d)
+
+
+def candidates_of(moments: WideMoments, Z: NDArray[np.float32], penalty: float, device: str, clock: Any) -> WideCandidates:
+    """Return the candidates, which are kept for later searches of the same columns."""
+    if "candidates" not in moments.memory:
+        moments.memory["candidates"] = find_candidates(Z, penalty, most_parents(moments.n), device, clock)
+    found: WideCandidates = moments.memory["candidates"]
+    return found
+
+
+def _perturb(search: WideSearch, times: int) -> int:
+    """Perturb all nodes some times, or until this brings little."""
+    idle, everyone = 0, np.arange(search.d)
+    for done in range(times):
+        before = search.score
+        search.perturb(everyone, 1)
+        idle = idle + 1 if before - search.score < search.edge_penalty else 0
+        if idle == _PATIENCE:
+            return done + 1
+    return times
+
+
+def _with_families(
+    search: WideSearch, Z: NDArray[np.float32], found: WideCandidates, problem: Any, clock: Any, moments: WideMoments
+) -> WideSearch:
+    """Add candidates between families, and go on: to reverse an edge, its ends must be able to exchange parents."""
+    d, edges = search.d, search.edges
+    graph = sparse.csr_array((np.ones(len(edges), dtype=np.int32), (edges.children, edges.causes)), shape=(d, d))
+    linked = sparse.coo_array(graph @ graph + graph.T @ graph + graph @ graph.T)
+    one, other = linked.coords
+    new = one != other
+    keys = np.minimum(one, other)[new].astype(np.int64) * d + np.maximum(one, other)[new]
+    before = found.one * d + found.other
+    union = np.unique(np.append(before, keys))
+    likely = np.zeros(len(union), dtype=bool)
+    likely[np.searchsorted(union, before)] = found.likely
+    wider = WideCandidates(union // d, union % d, likely, found.explained)
+    moments.memory["candidates"] = wider
+    order = np.argsort(search.shared.nodes[POSITION], kind="stable")
+    lists = Lists.of(wider.one, wider.other, wider.likely, d)
+    following = WideSearch(Z, np.arange(Z.shape[1]), lists, problem, clock)
+    following.begin_with(edges, order)
+    following.climb()
+    return following
+
+
+def edge_penalty(sparsity: L0, n: int, d: int) -> float:
+    """Return the penalty of an edge."""
+    return float(sparsity.penalties(n, d)[1]) if d > 1 else 0.0
+
+
+def class_directions(edges: Edges, order: Indices) -> BoolVector:
+    """Return which edges of a graph all members of its equivalence class direct alike; they are grouped by child."""
+    first = np.searchsorted(edges.children, np.arange(edges.d + 1))
+    place = np.empty(edges.d, dtype=np.int64)
+    place[order] = np.arange(edges.d)
+    compelled = np.zeros(len(edges), dtype=np.uint8)
+    label_edges(np.asarray(order, dtype=np.int64), place, first, edges.causes, compelled, np.full(edges.d, -1))
+    return compelled > 0
+
+
+def stabilities(
+    Z: NDArray[np.float32],
+    lists: Lists,
+    order: Indices,
+    penalties: Callable[[int], float],
+    arrows: tuple[Indices, Indices],
+    halves: list[Indices],
+    clock: Any,
+) -> list[BoolVector]:
+    """Return for each half of the rows which of some arrows the class of its best graph has."""
+    found = []
+    d = len(Z)
+    keys = arrows[0] * d + arrows[1]
+    for rows in halves:
+        problem = simple_problem(len(rows), d, penalties(len(rows)), most_parents(len(rows)))
+        search = WideSearch(Z, rows, lists, problem, clock)
+        search.begin(order)
+        search.climb()
+        _perturb(search, _OF_HALVES)
+        edges = search.edges
+        directed = class_directions(edges, np.argsort(search.shared.nodes[POSITION], kind="stable"))
+        found.append(np.isin(keys, edges.causes[directed] * d + edges.children[directed]))
+    return found
+
+
+def margins(
+    Z: NDArray[np.float32],
+    counted: int,
+    lists: Lists,
+    graph: Edges,
+    penalty: float,
+    arrows: tuple[Indices, Indices],
+    clock: Any,
+) -> Vector:
+    """Return how much worse the best graphs with the reverse of each of some edges of a graph are."""
+    problem = simple_problem(counted, len(Z), penalty, most_parents(Z.shape[1]))
+    search = WideSearch(Z, np.arange(Z.shape[1]), lists, problem, clock)
+    search.begin_with(graph, graph.order())
+    search.climb()
+    return search.reversal_losses(*arrows)
+
+
+def ranked(Z: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Return the normal scores of standardized columns."""
+    return ranked_columns(Z)
