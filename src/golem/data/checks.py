@@ -6,7 +6,6 @@ import numpy as np
 
 from golem.data.collinearity import COPY, LARGEST_SHARE, correlations, most_determined, rounding_share_of
 from golem.data.moments import Moments
-from golem.data.wide_columns import WideMoments
 from golem.data.table_errors import too_few_columns, too_few_rows
 from golem.data.unusable import Unusable, is_constant, switches, unusable_columns, unusable_error
 from golem.runtime.messages import counted, quoted, shortened, warn_user
@@ -146,7 +145,7 @@ def require_variation(moments: Moments) -> None:
 
 def require_distinct(moments: Moments) -> None:
     """Raise a ValueError for pairs of columns that are equal up to shift and scale."""
-    if isinstance(moments, WideMoments):  # the screening compares all pairs
+    if not moments.has_scatter:  # the search compares all pairs
         return
     S, inverse = moments.covariance, 1 / np.sqrt(moments.variances)
     for start in range(0, moments.d, _ROWS):

@@ -11,7 +11,7 @@ import hashlib
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -80,6 +80,8 @@ class Moments:
     missing: Missing | None = None
     coding: Coding = NO_VARIABLES
     patterns: Patterns | None = None
+    # Whether the products of all pairs of columns are known.
+    has_scatter: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         if not self.coding.variables:

@@ -51,6 +51,7 @@ class WideMoments(Moments):
     deviations: Vector
     # What searches have found out about the columns, by what they were asked.
     memory: dict[Any, Any] = field(default_factory=dict)
+    has_scatter = False
 
     @property
     def standardized_columns(self) -> NDArray[np.float32]:

@@ -36,9 +36,12 @@ def wide_evidence(
     moments, d = score.moments, score.d
     Z, n = moments.standardized_columns, moments.n
 
+    done, total = 0, 4 * _PAIRS + 2
+
     def clock(stage: str, share: float) -> None:
+        """Keep the caller informed; it may raise KeyboardInterrupt."""
         if callback is not None:
-            callback(round(1000 * share), 1000)
+            callback(done, total)
 
     found = solve.candidates_of(moments, Z, solve.edge_penalty(penalty, n, d), "cpu", clock)
     lists = Lists.of(found.one, found.other, found.likely, d)
@@ -47,21 +50,22 @@ def wide_evidence(
     edges, children = graph.causes[asked], graph.children[asked]
     halves = _halves(n, np.random.default_rng(random_state))
     variants = [Z] if score.table.is_ranked else [Z, solve.ranked(Z)]
-    shares = [
-        share
-        for columns in variants
-        for share in solve.stabilities(columns, lists, order, counted, (edges, children), halves, clock)
-    ]
+    shares = []
+    for columns in variants:
+        for rows in halves:
+            shares.append(solve.in_class(columns, rows, lists, order, counted(len(rows)), (edges, children), clock))
+            done += 1
     margin, stability = np.full(len(graph), np.nan), np.full(len(graph), np.nan)
     stability[asked] = np.mean(shares, axis=0)
     stable = asked & (stability >= least_stability)
     margin[stable] = np.inf
-    rows = min(n, most_rows)
+    few = min(n, most_rows)
     for columns in variants:
         left = stable & (margin >= least_margin)
         arrows = graph.causes[left], graph.children[left]
-        losses = solve.margins(columns, rows, lists, graph.by_child(), counted(rows), arrows, clock)
+        losses = solve.margins(columns, few, lists, graph.by_child(), counted(few), arrows, clock)
         margin[left] = np.minimum(margin[left], losses)
+        done += 1
     return margin, stability
 
 

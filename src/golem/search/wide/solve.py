@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -151,29 +150,25 @@ def class_directions(edges: Edges, order: Indices) -> BoolVector:
     return compelled > 0
 
 
-def stabilities(
+def in_class(
     Z: NDArray[np.float32],
+    rows: Indices,
     lists: Lists,
     order: Indices,
-    penalties: Callable[[int], float],
+    penalty: float,
     arrows: tuple[Indices, Indices],
-    halves: list[Indices],
     clock: Any,
-) -> list[BoolVector]:
-    """Return for each half of the rows which of some arrows the class of its best graph has."""
-    found = []
+) -> BoolVector:
+    """Return which of some arrows the class of the best graph of some rows has."""
     d = len(Z)
-    keys = arrows[0] * d + arrows[1]
-    for rows in halves:
-        problem = simple_problem(len(rows), d, penalties(len(rows)), most_parents(len(rows)))
-        search = WideSearch(Z, rows, lists, problem, clock)
-        search.begin(order)
-        search.climb()
-        _perturb(search, _OF_HALVES)
-        edges = search.edges
-        directed = class_directions(edges, np.argsort(search.shared.nodes[POSITION], kind="stable"))
-        found.append(np.isin(keys, edges.causes[directed] * d + edges.children[directed]))
-    return found
+    problem = simple_problem(len(rows), d, penalty, most_parents(len(rows)))
+    search = WideSearch(Z, rows, lists, problem, clock)
+    search.begin(order)
+    search.climb()
+    _perturb(search, _OF_HALVES)
+    edges = search.edges
+    directed = class_directions(edges, np.argsort(search.shared.nodes[POSITION], kind="stable"))
+    return np.isin(arrows[0] * d + arrows[1], edges.causes[directed] * d + edges.children[directed])
 
 
 def margins(
