@@ -126,6 +126,7 @@ class Stages:
             self.note(f"check {done} of {total}")
 
     def __call__(self, progress: Any) -> None:
+        """Print the stages of the search."""
         if progress.stage != getattr(self, "_stage", None):
             self._stage = progress.stage
             self.note(progress.stage)
@@ -137,9 +138,7 @@ def run(d: int, args: argparse.Namespace) -> dict[str, Any]:
     drawn = simulate(d, args.rows, args.seed, args.cancelling)
     stages.note("simulated")
     device: dict[str, Any] = {} if args.device == "cpu" else {"device": args.device}
-    model = Golem(
-        statistics="sparse", evidence="auto", callback=stages, time_limit=args.time_limit, **device
-    )
+    model = Golem(statistics="sparse", evidence="auto", callback=stages, time_limit=args.time_limit, **device)
     begun, cpu = time.perf_counter(), time.process_time()
     model.fit(drawn.columns.T)
     fitted = time.perf_counter() - begun

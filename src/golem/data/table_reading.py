@@ -101,10 +101,10 @@ def _is_wide(X: Any) -> bool:
     """Return whether a table has very many columns, all of them numbers, and rows."""
     if isinstance(X, Table):
         return isinstance(X.parts[0].moments, WideMoments)
-    shape = getattr(X, "shape", ())
+    shape: tuple[int, ...] = getattr(X, "shape", ())
     if is_tensor(X) or len(shape) != 2 or shape[1] < WIDE_FROM:
         return False
-    return is_table(X) and not _may_have_categories(X) if is_table(X) else getattr(X, "dtype", np.dtype(object)).kind == "f"
+    return not _may_have_categories(X) if is_table(X) else getattr(X, "dtype", np.dtype(object)).kind == "f"
 
 
 def _read_wide(X: Any, interventional: bool, missing: MissingChoice, robust: RobustChoice) -> Table:

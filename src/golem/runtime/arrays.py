@@ -252,5 +252,5 @@ def half_precision(array: np.ndarray[Any, np.dtype[Any]], factor: float, device:
 def large_products(A: Any, B: Any, least: float) -> tuple[Any, Any, Any]:
     """Return where the entries of A B' exceed a number in size, and their sizes, as NumPy arrays."""
     C = (A @ B.T).abs_()
-    i, j = (C > least).nonzero(as_tuple=True)
+    i, j = (least < C).nonzero(as_tuple=True)
     return to_numpy(i), to_numpy(j), to_numpy(C[i, j].float())

@@ -37,9 +37,7 @@ class WideColumns:
 
 
 class ColumnRegressions(NamedTuple):
-    """Regressions of standardized columns, with what leaving out each edge costs: its share of the diagonal of the
-    inverse correlations of the parents.
-    """
+    """Regressions of standardized columns; `precision` has the diagonals of the inverse correlations of parents."""
 
     fit: Regressions
     precision: Vector
@@ -159,9 +157,9 @@ class WideScore(NodeScore):
     def cost(self, j: int, parents: Iterable[int]) -> float:
         """Return the cost of node j with these parents."""
         own = np.array(sorted(parents), dtype=np.intp)
-        few = self.moments.selected([self.table.names[i] for i in (*own.tolist(), j)])
         edges = Edges(np.arange(len(own)), np.full(len(own), len(own)), len(own) + 1)
-        r = regress_columns(few.standardized_columns, edges).fit.residual_variances[-1]
+        Z = self.moments.columns[self.moments.place[[*own.tolist(), j]]]
+        r = regress_columns(Z, edges).fit.residual_variances[-1]
         r *= self.moments.variances[j]
         return float(self.table.n * np.log(r) + self._penalties(len(own) + 1)[len(own)])
 

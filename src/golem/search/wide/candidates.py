@@ -79,7 +79,7 @@ def find_candidates(Z: Columns, penalty: float, most_parents: int, device: str, 
     _choose(problem, Z, first, others, np.arange(d), blankets, check)
     for find in (_indirect, _in_residuals):
         new = find(Z, first, others, blankets, penalty, device, check)
-        if len(new):
+        if len(new.one):
             strong = _joined(strong, new)
             first, others = lists_of(strong, d)
             _choose(problem, Z, first, others, np.unique(np.append(new.one, new.other)), blankets, check)
@@ -90,9 +90,7 @@ def _joined(strong: Pairs, new: Pairs) -> Pairs:
     """Add pairs, which come first in the lists of their nodes."""
     one, other = np.minimum(new.one, new.other), np.maximum(new.one, new.other)
     # A pair that matters given the blanket must not fall out of the list of the strongest.
-    return Pairs(
-        np.append(strong.one, one), np.append(strong.other, other), np.append(strong.r, new.r + 1.0)
-    )
+    return Pairs(np.append(strong.one, one), np.append(strong.other, other), np.append(strong.r, new.r + 1.0))
 
 
 def lists_of(pairs: Pairs, d: int, most: int = MOST_PER_NODE) -> tuple[Indices, Indices]:
@@ -167,9 +165,7 @@ def _indirect(
 
     check("candidates of candidates", 0.0)
     in_chunks(find, d, max(_AT_ONCE, d // 256))
-    pairs = np.concatenate(found)
-    pairs = np.unique(np.sort(pairs, axis=1), axis=0)
-    return Pairs(pairs[:, 0], pairs[:, 1], np.zeros(len(pairs)))
+    return _distinct(*np.concatenate(found).T, d)
 
 
 def _in_residuals(
@@ -181,8 +177,13 @@ def _in_residuals(
     in_chunks(lambda a, b: kernels.fill_residuals(Z, *blankets, a, b, np.zeros(n), E), d, _AT_ONCE)
     least = float(np.sqrt(share_of(_STRICT * penalty, n)))
     found = screen(E, Z, least, device, lambda share: check("screening of residuals", share))
-    pairs = np.unique(np.sort(np.column_stack([found.one, found.other]), axis=1), axis=0)
-    return Pairs(pairs[:, 0], pairs[:, 1], np.zeros(len(pairs)))
+    return _distinct(found.one, found.other, d)
+
+
+def _distinct(one: Indices, other: Indices, d: int) -> Pairs:
+    """Return pairs once each."""
+    keys = np.unique(_keys(one, other, d))
+    return Pairs(keys // d, keys % d, np.zeros(len(keys)))
 
 
 def _chosen_pairs(strong: Pairs, blankets: Blankets, d: int) -> WideCandidates:

@@ -131,7 +131,7 @@ def go_to(e: CorrelationArrays, v: int, place: int) -> None:
         elif not gains and position[u] > place:
             beyond = min(beyond, position[u])
     if place != here:
-        # Between 3/8 and 5/8 of the way, by a hash: two nodes must not have the same place, or a third cannot part them.
+        # Between 3/8 and 5/8 of the way, by a hash: if two nodes had the same place, a third could not part them.
         share = np.int64((np.uint64(v) * MIX) >> np.uint64(48))
         position[v] = place + (beyond - place) // (1 << 18) * ((3 << 15) + share)
 
@@ -200,7 +200,7 @@ def explore(
     body: Any,
     parents: Any,
     used: Any,
-) -> int:
+) -> Any:
     """Search near each of some nodes, and write patches for what improves; return how many nodes were treated.
 
     With `kicks`, the nodes near a seed are perturbed first. `used` has the numbers of patches, nodes and parents that

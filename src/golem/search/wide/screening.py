@@ -34,9 +34,6 @@ class Pairs(NamedTuple):
     other: Indices
     r: Vector
 
-    def __len__(self) -> int:  # type: ignore[override]
-        return len(self.one)
-
 
 def threshold_for(n: int, d: int, false_pairs: float) -> float:
     """Return the correlation that independent columns exceed with so many of d others, on average.
@@ -65,15 +62,12 @@ def screen(
     many such pairs, those that are among the strongest of one of their ends are kept. `check` is called with the share
     of the work that is done.
     """
-    n, same = left.shape[1], left is right
+    same = left is right
     products = _products_on(device, left, right)
     height, width = _CPU_BLOCK if device == "cpu" else _GPU_BLOCK
     kept = _Strongest(len(left), same)
     tasks = [
-        (a, b)
-        for a in range(0, len(left), height)
-        for b in range(0, len(right), width)
-        if not same or b + width > a
+        (a, b) for a in range(0, len(left), height) for b in range(0, len(right), width) if not same or b + width > a
     ]
     least = max(threshold - _SLACK, 0.0)
 
@@ -105,7 +99,7 @@ def _products_on(device: str, left: Columns, right: Columns) -> Callable[[slice,
             C = left[rows] @ right[columns].T
             C /= n
             np.abs(C, out=C)
-            place = np.flatnonzero((C > least).ravel())
+            place = np.flatnonzero((least < C).ravel())
             i, j = np.divmod(place, C.shape[1])
             return i, j, C.ravel()[place]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -17,7 +18,7 @@ from golem.runtime.types import BoolVector, Indices, Vector
 from golem.search.chain import empty_agenda
 from golem.search.engines import correlation_kernel_arrays as arrays
 from golem.search.engines.correlation_candidates import scratch
-from golem.search.order_kernel_arrays import ALLOWED, COST, COUNT, LIKELY, NODE, POSITION
+from golem.search.order_kernel_arrays import ALLOWED, COST, COUNT, LIKELY, POSITION
 from golem.search.wide import column_kernels, local_kernels
 from golem.search.wide.candidates import spaces
 from golem.search.wide.screening import Columns
@@ -138,7 +139,7 @@ class WideSearch:
     @property
     def residual_variances(self) -> Vector:
         """Of the standardized columns, given their parents."""
-        return self.shared.values[arrays.RESIDUAL]
+        return np.asarray(self.shared.values[arrays.RESIDUAL])
 
     def begin(self, order: Indices) -> None:
         """Begin with an order, and with parents chosen among the candidates that come first."""
@@ -200,7 +201,7 @@ class WideSearch:
 
         for begin in range(0, len(causes), 1 << 15):
             end = min(begin + (1 << 15), len(causes))
-            in_chunks(lambda a, b, begin=begin: search(begin + a, begin + b), end - begin, 64)
+            in_chunks(functools.partial(_shifted, search, begin), end - begin, 64)
             self._check("margins", end / max(len(causes), 1))
         return losses
 
@@ -300,6 +301,10 @@ class WideSearch:
             e.state.nodes[POSITION] = position
 
         self._each(copy)
+
+
+def _shifted(task: Callable[[int, int], None], by: int, a: int, b: int) -> None:
+    task(by + a, by + b)
 
 
 def _empty_state(d: int, total: int) -> arrays.State:

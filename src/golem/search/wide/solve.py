@@ -91,7 +91,9 @@ def learn_wide(moments: WideMoments, sparsity: L0, how: Effort, callback: Callba
     return WideGraph(search.edges, search.shared.values[COST].copy(), status, rounds * d)
 
 
-def candidates_of(moments: WideMoments, Z: NDArray[np.float32], penalty: float, device: str, clock: Any) -> WideCandidates:
+def candidates_of(
+    moments: WideMoments, Z: NDArray[np.float32], penalty: float, device: str, clock: Any
+) -> WideCandidates:
     """Return the candidates, which are kept for later searches of the same columns."""
     if "candidates" not in moments.memory:
         moments.memory["candidates"] = find_candidates(Z, penalty, most_parents(moments.n), device, clock)
