@@ -55,6 +55,8 @@ def settings(model: Golem) -> dict[str, Any]:
         unnamed = column_names(None, len(known.required))
         known = known.by_name(model.moments_.variables if hasattr(model, "moments_") else unnamed)
     values = {name: plain(value) for name, value in model.get_params().items() if name != "callback"}
+    if values["statistics"] == "auto":  # only a choice is recorded: documents of other versions do not have it
+        del values["statistics"]
     return values | {"knowledge": known.document() if isinstance(known, NamedKnowledge) else None}
 
 
