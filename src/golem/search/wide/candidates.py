@@ -165,7 +165,8 @@ def _indirect(
 
     check("candidates of candidates", 0.0)
     in_chunks(find, d, max(_AT_ONCE, d // 256))
-    return _distinct(*np.concatenate(found).T, d)
+    pairs = np.concatenate(found)
+    return _distinct(pairs[:, 0], pairs[:, 1], d)
 
 
 def _in_residuals(
