@@ -19,8 +19,9 @@ ROBUST: tuple[RobustChoice, ...] = get_args(RobustChoice)
 _NOT_CHECKED = (
     f"Outliers were not looked for: this needs all rows in memory, and at most {MOST_NUMBERS // 10**6} million values."
 )
-# Standard errors from which on values are correlated, and below which ranks are unrelated; the fewest rows to tell.
-_CORRELATED, _UNRELATED, _FEWEST_ROWS = 3.0, 2.0, 20
+# Standard errors from which on values are correlated, and below which ranks are unrelated; the probability that
+# independent columns have a pair with related ranks; the fewest rows to tell.
+_CORRELATED, _UNRELATED, _LEVEL, _FEWEST_ROWS = 3.0, 2.0, 0.01, 20
 _RANKS = "correlations are those of ranks (normal scores)"
 
 
@@ -28,8 +29,8 @@ def robust_table(table: Table, robust: RobustChoice) -> Table:
     """Return a table with the moments of its normal scores: always ("ranks"), or if it has outliers ("auto").
 
     Where the noise itself has heavy tails, extreme values follow the linear model and say most about it. So "auto" uses
-    ranks only if all columns with outliers are normal without them, or if most pairs of columns whose values are
-    correlated have unrelated ranks: then a few rows make the correlation. This does not depend on the order of rows. A
+    ranks only if all columns with outliers are normal without them, or if values are correlated and ranks are not, at
+    least in most of these pairs: then a few rows make the correlation. This does not depend on the order of the rows. A
     table with columns that cannot be used stays as it is, so that they are named. If columns have the same ranks,
     "auto" keeps the moments of the values.
     """
@@ -64,7 +65,9 @@ def _outliers(part: Part) -> int | None:
 
 
 def _values_mislead(rows: Matrix) -> bool:
-    """Return whether most pairs of columns with correlated values have unrelated ranks."""
+    """Return whether values are correlated, and ranks of no pair are, or not those of most pairs with such values."""
+    from scipy.special import ndtri
+
     rows = rows[~np.isnan(rows).any(axis=1)]
     pairs = np.triu_indices(rows.shape[1], 1)
     if len(rows) < _FEWEST_ROWS or not len(pairs[0]) or not np.all(np.ptp(rows, axis=0) > 0):
@@ -74,5 +77,6 @@ def _values_mislead(rows: Matrix) -> bool:
         * np.abs(np.arctanh(np.clip(np.asarray(np.corrcoef(columns.T))[pairs], -0.999999, 0.999999)))
         for columns in (rows, np.apply_along_axis(normal_quantiles, 0, rows))
     )
-    correlated = of_values > _CORRELATED
-    return bool(correlated.any() and np.mean(of_ranks[correlated] < _UNRELATED) > 0.5)
+    correlated, clear = of_values > _CORRELATED, -ndtri(_LEVEL / (2 * len(of_ranks)))  # Bonferroni's correction
+    unrelated = not np.any(of_ranks > clear) or np.mean(of_ranks[correlated] < _UNRELATED) > 0.5
+    return bool(correlated.any() and unrelated)
