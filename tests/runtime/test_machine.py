@@ -95,3 +95,26 @@ def test_free_memory_is_within_the_limit_on_addresses_and_a_small_one_is_refused
     large = subprocess.run([*command, str(1 << 34)], capture_output=True, text=True)
     assert (large.returncode, large.stderr) == (0, "")
     assert int(large.stdout.splitlines()[0]) < 1 << 34
+
+
+@pytest.mark.parametrize(
+    ("line", "folder", "files"),
+    [
+        ("0::/job/step", "job", ("memory.max", "memory.current", "inactive_file")),
+        (
+            "7:cpu:/\n9:memory:/job/step",
+            "memory/job",
+            ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file"),
+        ),
+    ],
+)
+def test_limits_of_both_versions_of_control_groups_count(line, folder, files, tmp_path, monkeypatch):
+    """The group around the own one has the limit: 300 MB, of which 200 are used, 50 of them by the cache of files."""
+    (tmp_path / folder / "step").mkdir(parents=True)
+    (tmp_path / folder / files[0]).write_text("300000000\n")
+    (tmp_path / folder / files[1]).write_text("200000000\n")
+    (tmp_path / folder / "memory.stat").write_text(f"other 1\n{files[2]} 50000000\n")
+    (tmp_path / "own").write_text(line + "\n")
+    monkeypatch.setattr(machine, "_CONTROL_GROUPS", tmp_path)
+    monkeypatch.setattr(machine, "_OWN_GROUPS", tmp_path / "own")
+    assert machine.free_memory() == 150_000_000

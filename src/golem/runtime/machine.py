@@ -13,7 +13,10 @@ from golem.runtime.problems import ProblemError
 _SMALL = 1 << 28
 # Addresses that Python, the libraries and the threads of two cores take.
 _LIBRARIES = 5 << 28
-_CONTROL_GROUPS = Path("/sys/fs/cgroup")
+_CONTROL_GROUPS, _OWN_GROUPS = Path("/sys/fs/cgroup"), Path("/proc/self/cgroup")
+# Files of a control group: the limit and the use of memory, and the name of the cache of files in memory.stat.
+_VERSION_1 = ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file")
+_VERSION_2 = ("memory.max", "memory.current", "inactive_file")
 
 
 class NotEnoughMemoryError(ProblemError):
@@ -65,18 +68,28 @@ def free_memory() -> int:
 
 
 def _left_by_limits() -> Iterator[int]:
-    """Yield the bytes left by `ulimit -v`, and by each memory limit of the control groups (v2), as in containers."""
+    """Yield the bytes left by `ulimit -v`, and by each memory limit of the control groups, as in containers."""
     if (limit := address_space()) is not None:
         with contextlib.suppress(OSError, ValueError):
             used = int(Path("/proc/self/statm").read_text().split()[0]) * os.sysconf("SC_PAGE_SIZE")
             yield max(0, limit - used)
-    with contextlib.suppress(OSError, IndexError):
-        own = Path("/proc/self/cgroup").read_text().split("0::/")[1].splitlines()[0]
-        for group in (_CONTROL_GROUPS / own, *(_CONTROL_GROUPS / own).parents):
-            with contextlib.suppress(OSError, KeyError, ValueError):  # no file or "max": no limit
-                limit, used = (int((group / f"memory.{name}").read_text()) for name in ("max", "current"))
-                counts = dict(line.split() for line in (group / "memory.stat").read_text().splitlines())
-                yield max(0, limit - used + int(counts["inactive_file"]))  # the cache of files makes room when needed
+    with contextlib.suppress(OSError):
+        for line in _OWN_GROUPS.read_text().splitlines():
+            number, controllers, own = line.split(":", 2)
+            if number == "0":
+                yield from _left_by_groups(_CONTROL_GROUPS, own, *_VERSION_2)
+            elif "memory" in controllers.split(","):
+                yield from _left_by_groups(_CONTROL_GROUPS / "memory", own, *_VERSION_1)
+
+
+def _left_by_groups(root: Path, own: str, limit: str, used: str, cache: str) -> Iterator[int]:
+    """Yield the bytes left by the limits of a control group and of all groups around it."""
+    group = root / own.lstrip("/")
+    for folder in (group, *group.parents):
+        with contextlib.suppress(OSError, KeyError, ValueError):  # no file or "max": no limit
+            left = int((folder / limit).read_text()) - int((folder / used).read_text())
+            counts = dict(line.split() for line in (folder / "memory.stat").read_text().splitlines())
+            yield max(0, left + int(counts[cache]))  # the cache of files makes room when needed
 
 
 def require_memory(what: str, need: float, remedy: str, *, free: float | None = None, place: str = "of memory") -> None:

@@ -161,6 +161,8 @@ class GaussianBlocks:
 
     def _logdets(self, t: int, j: int, members: BoolMatrix) -> Vector:
         """Return the log determinant of the residual block of node j for all sets of parents without j, else zero."""
+        if not self.sizes[j]:  # of a category that has one level in this half of the rows
+            return np.zeros(len(members))
         order = np.argsort(np.arange(self.d) == j, kind="stable")  # j comes last
         R = self.block(t, self.columns(order))
         inside = np.repeat(members[:, order], np.diff(self.first)[order], axis=1)
