@@ -17,7 +17,7 @@ from __future__ import annotations
 import contextlib
 import threading
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -62,6 +62,7 @@ def bootstrap(
     random_state: int | np.random.Generator | None = None,
     n_jobs: int | None = None,
     callback: Counter | None = None,
+    partial: Callable[[Bootstrap], None] | None = None,
 ) -> Bootstrap:
     """Learn graphs from resampled data, and return how often they agree.
 
@@ -93,6 +94,8 @@ def bootstrap(
         Threads, by default one per core.
     callback : callable, optional
         Called with the numbers of replicates done and requested.
+    partial : callable, optional
+        Called with the result so far whenever another tenth of the replicates is done.
 
     Raises
     ------
@@ -121,8 +124,14 @@ def bootstrap(
     if isinstance(random_state, np.random.Generator):
         random_state = int(random_state.integers(2**31))
     seed = int(random_state or 0)
+    def arrived(done: Mapping[int, Replicate]) -> None:
+        if callback is not None:
+            callback(len(done), int(replicates))
+        if partial is not None and len(done) % max(1, int(replicates) // 10) == 0:
+            partial(summarize(_in_order(done), source, int(replicates), seed, float(level)))
+
     with _without_warnings():
-        done = _replicated(model, source, seed, int(replicates), n_jobs or available_cores(), callback)
+        done = _replicated(model, source, seed, int(replicates), n_jobs or available_cores(), arrived)
     if not done:
         raise KeyboardInterrupt
     unfinished = sum(not one.finished for one in done)
@@ -248,21 +257,31 @@ class _Replicates:
 
 
 def _replicated(
-    model: Golem, source: Table, seed: int, replicates: int, n_jobs: int, callback: Counter | None
+    model: Golem,
+    source: Table,
+    seed: int,
+    replicates: int,
+    n_jobs: int,
+    arrived: Callable[[Mapping[int, Replicate]], None],
 ) -> list[Replicate]:
     """Return the replicates that were finished before Ctrl-C, in their order."""
     from threadpoolctl import threadpool_limits
 
-    stop, done = _Stop(), {}
+    stop = _Stop()
+    done: dict[int, Replicate] = {}
     task = _Replicates(source, _replicate_settings(model, source) | {"callback": stop}, seed)
     with threadpool_limits(1), contextlib.suppress(KeyboardInterrupt):
         arriving = in_parallel(task, range(replicates), min(n_jobs, replicates), stop.set)
         with contextlib.closing(arriving):
-            for count, (k, replicate) in enumerate(arriving, start=1):
+            for k, replicate in arriving:
                 if replicate is not None:
                     done[k] = replicate
-                if callback is not None:
-                    callback(count, replicates)
+                    arrived(done)
+    return _in_order(done)
+
+
+def _in_order(done: Mapping[int, Replicate]) -> list[Replicate]:
+    """Return replicates in the order of their numbers."""
     return [done[k] for k in sorted(done)]
 
 

@@ -73,7 +73,7 @@ def keep_better(model: Golem, table: Table | None = None) -> None:
 
 def _compared(shown: Golem, other: Golem) -> SecondSearch:
     """Compare two fits of the same columns."""
-    excess = _deviance(other) - _deviance(shown)
+    excess = deviance(other) - deviance(shown)
     return SecondSearch(links(other), excess if abs(excess) >= _EQUAL else 0.0)
 
 
@@ -87,7 +87,7 @@ def links(model: Golem) -> BoolMatrix:
     return graph.partially_directed(is_open if graph.stability is None else is_open & np.isnan(graph.stability))
 
 
-def _deviance(model: Golem) -> float:
+def deviance(model: Golem) -> float:
     """Return the score in units of the deviance."""
     choice = model.noise_choice_
     if choice is not None:

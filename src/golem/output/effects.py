@@ -77,8 +77,34 @@ def effects_on(model: Any, target: str, bootstrap: Bootstrap | None = None) -> l
     >>> [(effect.source, round(effect.low, 6), effect.says) for effect in effects_on(sem, "y")]
     [('b', 1.5, 'known'), ('a', 3.0, 'known')]
     """
-    graph = named_graph(model)
+    graph = _acyclic(model)
     j = _place(graph, target)
+    ranges = _ranges(model, graph, j)
+    found = [effect for i in ranges[0].reaching(j) for effect in _between(model, bootstrap, graph, ranges, i, j)]
+    return sorted((effect for effect in found if not effect.is_zero), key=_rank)
+
+
+def effects_of(model: Any, source: str, bootstrap: Bootstrap | None = None) -> list[Effect]:
+    """Return the total effects of one variable on all others, those that are surely large first; see `effects_on`.
+
+    Examples
+    --------
+    >>> import golem
+    >>> sem = golem.LinearSEM([[0, 2.0, 0], [0, 0, 1.5], [0, 0, 0]], [1.0, 1.0, 1.0], names=["a", "b", "y"])
+    >>> [(effect.target, round(effect.low, 6)) for effect in effects_of(sem, "a")]
+    [('b', 2.0), ('y', 3.0)]
+    """
+    graph = _acyclic(model)
+    i = _place(graph, source)
+    ranges = _ranges(model, graph)
+    reached = [j for j in range(len(graph.names)) if i in ranges[0].reaching(j)]
+    found = [effect for j in reached for effect in _between(model, bootstrap, graph, ranges, i, j)]
+    return sorted((effect for effect in found if not effect.is_zero), key=_rank)
+
+
+def _acyclic(model: Any) -> NamedGraph:
+    """Return the graph of a model; raise a ValueError if it has no total effects."""
+    graph = named_graph(model)
     if graph.has_categories and not hasattr(model, "fit_"):
         raise ValueError(
             "The graph has categories. Their effects need the covariances of the table, which graph.json does not "
@@ -86,30 +112,48 @@ def effects_on(model: Any, target: str, bootstrap: Bootstrap | None = None) -> l
         )
     if not edges_are_acyclic(graph.edges.causes, graph.edges.children, len(graph.names)):
         raise ValueError("The graph has a cycle or undirected edges, so it has no total effects.")
-    ranges, columns, scale, levels = _coded(model, graph) if graph.has_categories else _numbers(graph, j)
+    return graph
+
+
+# The ranges of effects; the columns of each variable, and their scales and levels.
+_Ranges = tuple[EffectRanges, Sequence[Any], Vector, list[str | None]]
+
+
+def _ranges(model: Any, graph: NamedGraph, target: int | None = None) -> _Ranges:
+    """Return the ranges of effects, on one variable or on all."""
+    return _coded(model, graph) if graph.has_categories else _numbers(graph, target)
+
+
+def _between(
+    model: Any, bootstrap: Bootstrap | None, graph: NamedGraph, known: _Ranges, i: int, j: int
+) -> list[Effect]:
+    """Return the effects of a variable on another, one per pair of their levels."""
+    ranges, columns, scale, levels = known
+    low, high = ranges.of(i, j)
+    ends = graph.names[i], graph.names[j]
+    interval = _interval(model, bootstrap, *ends)
     found = []
-    for i in ranges.reaching(j):
-        low, high = ranges.of(i, j)
-        interval = _interval(model, bootstrap, graph.names[i], target)
-        for a, b in np.ndindex(low.shape):
-            factor = scale[columns[i][a]] / scale[columns[j][b]]
-            found.append(
-                _effect((graph.names[i], target), float(low[a, b]), float(high[a, b]), float(factor))._replace(
-                    source_level=levels[columns[i][a]],
-                    target_level=levels[columns[j][b]],
-                    interval_low=interval[0],
-                    interval_high=interval[1],
-                )
+    for a, b in np.ndindex(low.shape):
+        factor = scale[columns[i][a]] / scale[columns[j][b]]
+        found.append(
+            _effect(ends, float(low[a, b]), float(high[a, b]), float(factor))._replace(
+                source_level=levels[columns[i][a]],
+                target_level=levels[columns[j][b]],
+                interval_low=interval[0],
+                interval_high=interval[1],
             )
-    return sorted((effect for effect in found if not effect.is_zero), key=_rank)
+        )
+    return found
 
 
-def _numbers(graph: NamedGraph, target: int) -> tuple[EffectRanges, Sequence[Any], Vector, list[str | None]]:
-    """Return the ranges of effects on a number in the model of a graph, and the scales of its variables."""
+def _numbers(graph: NamedGraph, target: int | None) -> _Ranges:
+    """Return the ranges of effects on a number, or on all, in the model of a graph, and the scales of its variables."""
     graph.require_model()
     links, edges, d = graph.is_link, graph.edges, len(graph.names)
     # Effects on the target need only the variables that may lead to it, so wide tables need no large matrix.
-    nodes = [*EffectRanges(edges, links, np.zeros((0, 0))).reaching(target), target]
+    nodes = [*range(d)]
+    if target is not None:
+        nodes = [*EffectRanges(edges, links, np.zeros((0, 0))).reaching(target), target]
     variances = np.asarray(graph.noise_variances)
     S = implied_covariance(edges, graph.edge_columns["weight"], variances, nodes)
     place = np.full(d, -1)
@@ -118,7 +162,7 @@ def _numbers(graph: NamedGraph, target: int) -> tuple[EffectRanges, Sequence[Any
     return EffectRanges(edges, links, S, columns), columns, np.asarray(np.sqrt(np.diagonal(S))), [None] * len(nodes)
 
 
-def _coded(model: Any, graph: NamedGraph) -> tuple[EffectRanges, Sequence[Any], Vector, list[str | None]]:
+def _coded(model: Any, graph: NamedGraph) -> _Ranges:
     """Return the ranges of effects in a table with categories, whose levels but the first have a column each."""
     table = model.table_
     if table.has_environments:

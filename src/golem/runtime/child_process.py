@@ -30,8 +30,10 @@ from typing import IO, Any, NamedTuple, NoReturn
 
 # Seconds between two checks of the clock and the process; answers are noticed at once.
 _CHECK_SECONDS = 0.1
-# The message of a child whose clock starts. Answers are tuples of one.
+# The message of a child whose clock starts. Answers are tuples of one, what a child tells before them lists of one.
 _STARTED = "started"
+# The pipe of this process to its parent, if it is a child.
+_parents_pipe: list[Connection[Any, Any]] = []
 
 
 class TimeLimitError(Exception):
@@ -87,11 +89,18 @@ class ChildProcess:
         self._starting = threading.Lock()
         self._closed = False
 
-    def ask(self, request: Any, time_limit: float | None = None, tick: Callable[[float], None] | None = None) -> Any:
+    def ask(
+        self,
+        request: Any,
+        time_limit: float | None = None,
+        tick: Callable[[float], None] | None = None,
+        heard: Callable[[Any], None] | None = None,
+    ) -> Any:
         """Return the answer to a request.
 
         `time_limit` is in seconds from when the child starts the clock; `tick` is called with these seconds a few times
-        per second. Any exception, also from Ctrl-C or `tick`, stops the child.
+        per second, and `heard` with what the child tells (`tell`) before it answers. Any exception, also from Ctrl-C,
+        `tick` or `heard`, stops the child.
 
         Raises
         ------
@@ -106,7 +115,7 @@ class ChildProcess:
         try:
             with contextlib.suppress(BrokenPipeError):  # waiting for the answer shows that the child has ended
                 child.pipe.send(request)
-            return self._answer(child, time_limit, tick)
+            return self._answer(child, time_limit, tick, heard)
         except BaseException:
             self._stop()
             raise
@@ -117,7 +126,13 @@ class ChildProcess:
             self._closed = True
         self._stop()
 
-    def _answer(self, child: _Child, time_limit: float | None, tick: Callable[[float], None] | None) -> Any:
+    def _answer(
+        self,
+        child: _Child,
+        time_limit: float | None,
+        tick: Callable[[float], None] | None,
+        heard: Callable[[Any], None] | None,
+    ) -> Any:
         """Wait for the answer, the time limit or the end of the child."""
         began: float | None = None
         while True:
@@ -137,9 +152,13 @@ class ChildProcess:
                 if self._closed:
                     raise RuntimeError("The child process was closed.") from None
                 raise CrashError(child.ending(), seconds) from None
-            if message != _STARTED:
+            if isinstance(message, list):
+                if heard is not None:
+                    heard(message[0])
+            elif message == _STARTED:
+                began = time.monotonic()
+            else:
                 return message[0]
-            began = time.monotonic()
 
     def _running(self) -> _Child:
         """Return the running child; start one if there is none."""
@@ -192,9 +211,16 @@ def serve(answer: Callable[[Any, Callable[[], None]], Any]) -> NoReturn:
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda number, frame: None)
     requests: queue.SimpleQueue[Any] = queue.SimpleQueue()
+    _parents_pipe.append(pipe)
     threading.Thread(target=_listen, args=(pipe, requests), daemon=True).start()
     while True:
         pipe.send((answer(requests.get(), lambda: pipe.send(_STARTED)),))
+
+
+def tell(news: Any) -> None:
+    """Tell the parent something before the answer, in the child; the parent may not listen."""
+    for pipe in _parents_pipe:
+        pipe.send([news])
 
 
 def _listen(pipe: Connection[Any, Any], requests: queue.SimpleQueue[Any]) -> None:
@@ -208,4 +234,5 @@ def _listen(pipe: Connection[Any, Any], requests: queue.SimpleQueue[Any]) -> Non
 
 if __name__ == "__main__":
     module, _, function = sys.argv.pop(1).partition(":")
-    serve(getattr(importlib.import_module(module), function))
+    here = importlib.import_module("golem.runtime.child_process")  # whose pipe `tell` uses
+    here.serve(getattr(importlib.import_module(module), function))

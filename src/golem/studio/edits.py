@@ -261,7 +261,7 @@ def command_words(path: str, state: State) -> list[str]:
 
 
 def script_text(path: str, state: State, knowledge: Mapping[str, Any] | None) -> str:
-    """Return the Python script that learns the graph of a state.
+    r"""Return the Python script that learns the graph of a state.
 
     Examples
     --------
