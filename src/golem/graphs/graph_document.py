@@ -174,6 +174,7 @@ class GraphDocument(msgspec.Struct, kw_only=True):
     `r2` is the share of the variance of each variable that its parents explain.
     `variables`, in the order of the names, and `coefficients` are null unless the table has categories. What a category
     does not have, such as an intercept, is null.
+    `refits` and `history` say how many graphs a user of the studio looked at before this one, and what was changed.
     `effective_rows` is null unless rows depend on each other. Then there are only so many independent rows, and
     frequencies, intervals and losses are overstated. `raw_weights` are the weights before rounding as (source,
     target, weight), with variables by number; null if nothing was rounded.
@@ -207,6 +208,8 @@ class GraphDocument(msgspec.Struct, kw_only=True):
     selection: SelectionRecord | None = None
     graph_scores: Numbers | None = None
     knowledge: dict[str, list[list[str]]] | None = None
+    refits: int | None = None
+    history: list[str] | None = None
     moments_hash: str | None = None
     versions: dict[str, str] | None = None
     data: SourceRecord | None = None

@@ -36,7 +36,7 @@ def picture(document: GraphDocument, state: State) -> dict[str, Any]:
         "nodes": nodes,
         "edges": [_edge(row) for row in document.edge_table],
         "layouts": [] if adjacency is None else _layouts(document, state, adjacency, widths),
-        "counts": edge_counts(document.plain() | {"trace": None}),
+        "counts": edge_counts(row.get("directed") is not False for row in document.edge_table),
         "rows": document.rows,
     }
 
@@ -68,4 +68,16 @@ def _edge(row: Mapping[str, Any]) -> dict[str, Any]:
         "width": round(1.2 + 4.3 * strong, 2),
         "because": DIRECTIONS.get(str(row.get("direction_from") or ""), ""),
         "values": {name: for_json(row[name], digits=5) for name in _SHOWN if row.get(name) is not None},
+    }
+
+
+def picture_summary(drawn: Mapping[str, Any], document: GraphDocument) -> dict[str, Any]:
+    """Return a picture with what the document says about the graph as a whole."""
+    found = document.next_experiment or []
+    return {
+        **drawn,
+        "undecided": document.undecided,
+        "next_experiment": [{"variable": one.variable, "decided": one.decided, "least": one.least} for one in found],
+        "replicates": None if document.bootstrap is None else document.bootstrap.replicates,
+        "requested": None if document.bootstrap is None else document.bootstrap.requested,
     }

@@ -1,0 +1,381 @@
+"""A session: the journal of what the user said, and two child processes, one that learns and one that checks.
+
+Every edit is written to the journal before it is acknowledged. The learner then learns the newest state; edits that
+arrive meanwhile are learned together. The checker follows with the directions, the findings and the bootstrap, and is
+killed when they are out of date.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import itertools
+import threading
+from collections.abc import AsyncIterator, Callable
+from pathlib import Path
+from typing import Any, Literal
+
+import msgspec
+
+from golem.output.edge_list import for_json
+from golem.output.effects import effects_of
+from golem.output.export import named_graph
+from golem.runtime.child_process import ChildProcess, CrashError
+from golem.studio.journal import Data, Journal
+from golem.studio.picture import picture_summary
+from golem.studio.worker import Learned, Refused, Task
+
+# An edit ends a search that has run longer; a shorter one is faster than a new process.
+_LONGEST_SEARCH = 3.0
+# The checks wait so long for the next edit, because a process that is killed takes seconds to start again.
+_PAUSE = 0.4
+RESULTS = "results"
+PartName = Literal["state", "graph", "columns", "findings", "progress", "problem", "saved"]
+
+
+class CancelledWorkError(Exception):
+    """The task was cancelled, and its process killed."""
+
+
+class Worker:
+    """A child process that does one task at a time, and is killed to cancel it."""
+
+    def __init__(self) -> None:
+        self._child = ChildProcess("golem.studio.worker:answer")
+        self._cancelled = threading.Event()
+        self._busy = asyncio.Lock()
+        self._seconds = 0.0
+
+    @property
+    def seconds(self) -> float:
+        """How long the present task has run."""
+        return self._seconds
+
+    def cancel(self) -> None:
+        """Kill the process within a fraction of a second, if it is busy."""
+        if self._busy.locked():
+            self._cancelled.set()
+
+    async def do(self, task: Task, heard: Callable[[Any], None] = lambda news: None) -> Any:
+        """Return the result of a task; raise a ValueError with its sentence if it was refused."""
+        loop = asyncio.get_running_loop()
+
+        def tick(seconds: float) -> None:
+            self._seconds = seconds
+            if self._cancelled.is_set():
+                raise CancelledWorkError
+
+        def tell(news: Any) -> None:
+            loop.call_soon_threadsafe(heard, news)
+
+        async with self._busy:
+            self._cancelled.clear()
+            try:
+                found = await asyncio.to_thread(self._child.ask, task, None, tick, tell)
+            except CrashError as error:
+                raise ValueError(f"The computation ended unexpectedly: {error}.") from None
+            finally:
+                self._seconds = 0.0
+        if isinstance(found, Refused):
+            raise ValueError(found.sentence)
+        return found
+
+    def close(self) -> None:
+        """End the process."""
+        self._cancelled.set()
+        self._child.close()
+
+
+class Session:
+    """All that the server knows; its methods run in the event loop.
+
+    Parameters
+    ----------
+    folder : Path
+        The folder of the session, with its journal, uploaded tables, snapshots and results.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        for name in ("", "tables", "snapshots", RESULTS):
+            (folder / name).mkdir(parents=True, exist_ok=True)
+        self.journal = Journal(folder / "journal.jsonl")
+        self.parts: dict[PartName, Any] = {"progress": None, "problem": None, "graph": None, "saved": None}
+        self.learned: Learned | None = None
+        self.learner, self.checker = Worker(), Worker()
+        self._watchers: set[_Watcher] = set()
+        self._newest = asyncio.Event()
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._checking: asyncio.Task[None] | None = None
+        self._publish("state", self.state_part())
+
+    def start(self) -> None:
+        """Begin to learn."""
+        task = asyncio.get_running_loop().create_task(self._learn_forever())
+        self._tasks.add(task)
+        if self.journal.data.path:
+            self._newest.set()
+
+    async def close(self) -> None:
+        """End all work."""
+        for task in [*self._tasks, *filter(None, [self._checking])]:
+            task.cancel()
+        self.learner.close()
+        self.checker.close()
+        self.journal.close()
+
+    # What the page asks for
+
+    async def load(self, path: Path, title: str, version: int | None = None) -> None:
+        """Open another table; raise a ValueError, and keep the present one, if it cannot be read."""
+        names = await self.learner.do(Task(kind="names", path=str(path)))
+        self.learned = None
+        self.journal.add("load", version, data=Data(path=str(path), title=title, names=names))
+        self._publish("graph", None)
+        self._changed()
+
+    def change(self, action: str, version: int | None, **content: object) -> None:
+        """Write an edit, undo, redo or restore into the journal, and learn."""
+        self._require_data()
+        self.journal.add(action, version, **content)
+        self._changed()
+
+    def snapshot(self, name: str, version: int | None) -> None:
+        """Keep the present state and graph under a name."""
+        self._require_data()
+        if not name.strip() or len(name) > 200:
+            raise ValueError("A snapshot needs a name of at most 200 letters.")
+        self.journal.add("snapshot", version, name=name.strip())
+        content = msgspec.json.encode(self.parts["graph"])
+        (self.folder / "snapshots" / f"{self.journal.version}.json").write_bytes(content)
+        self._publish("state", self.state_part())
+
+    def snapshot_graph(self, number: int) -> Any:
+        """Return the graph of a snapshot."""
+        if number not in [one.number for one in self.journal.snapshots]:
+            raise ValueError("There is no such snapshot.")
+        return msgspec.json.decode((self.folder / "snapshots" / f"{number}.json").read_bytes())
+
+    async def costs(self, cause: str, effect: str) -> dict[str, float | str]:
+        """Return what rules about a pair cost."""
+        self._require_data()
+        found: dict[str, float | str] = await self.learner.do(self._task("costs", pair=(cause, effect)))
+        return found
+
+    async def effects(self, source: str) -> list[dict[str, Any]]:
+        """Return what changes if a variable is set one unit higher, as ranges over all graphs that the data allow."""
+        learned = self._require_graph()
+        found = await asyncio.to_thread(effects_of, learned.model, source, learned.bootstrap)
+        return [for_json(effect._asdict(), digits=6) for effect in found]
+
+    def adjustment(self, cause: str, effect: str) -> dict[str, Any]:
+        """Return the variables to adjust for, if the directions that have evidence determine them."""
+        graph = named_graph(self._require_graph().model)
+        if cause not in graph.names or effect not in graph.names or cause == effect:
+            raise ValueError("The adjustment set needs two different variables of the graph.")
+        names, edges, i = graph.names, graph.edges, graph.names.index(cause)
+        at_cause = graph.is_link & ((edges.causes == i) | (edges.children == i))
+        if at_cause.any():
+            ends = sorted({names[k] for side in (edges.causes, edges.children) for k in side[at_cause]} - {cause})
+            return {"set": None, "sentence": f"The links between {cause!r} and {', '.join(map(repr, ends))} are open."}
+        parents = sorted(names[k] for k in edges.causes[edges.children == i])
+        if effect in parents:
+            return {"set": None, "sentence": f"{effect!r} is a cause of {cause!r}."}
+        return {"set": parents, "sentence": "The causes of the first variable."}
+
+    def bootstrap(self, replicates: int) -> None:
+        """Bootstrap in the background."""
+        self._require_data()
+        if not 1 <= replicates <= 1000:
+            raise ValueError("The number of resamples must be between 1 and 1000.")
+        self._check(replicates)
+
+    def cancel(self) -> None:
+        """End the work in the background, and a search."""
+        if self._checking is not None:
+            self._checking.cancel()
+        self.checker.cancel()
+        self.learner.cancel()
+        self._publish("progress", None)
+
+    async def save(self) -> list[str]:
+        """Write the results into the folder of the session; return the names of the files."""
+        self._require_graph()
+        journal = self.journal
+        task = self._task(
+            "save",
+            folder=str(self.folder / RESULTS),
+            title=journal.data.title,
+            history=(*journal.history,),
+            refits=journal.refits,
+        )
+        if self._checking is not None and not self._checking.done():
+            with contextlib.suppress(asyncio.CancelledError):
+                await self._checking
+        found: list[str] = await self.checker.do(task, self._hear)
+        self._publish("progress", None)
+        self._publish("saved", found)
+        return found
+
+    # Work in the background
+
+    async def _learn_forever(self) -> None:
+        """Learn the newest state whenever there is one."""
+        while True:
+            await self._newest.wait()
+            self._newest.clear()
+            self._stop_checking()
+            version = self.journal.version
+            try:
+                found = await self.learner.do(self._task("learn"), self._hear)
+            except CancelledWorkError:
+                self._publish("problem", "The search was cancelled.")
+                continue
+            except ValueError as error:
+                self._publish("problem", str(error))
+                continue
+            finally:
+                self._publish("progress", None)
+            self.journal.learned()
+            self._show(found, version, checked=False)
+            if not self._newest.is_set():
+                self._check(0)
+
+    def _check(self, replicates: int) -> None:
+        """Check the graph in the background, and bootstrap it."""
+        self._stop_checking()
+        self._checking = asyncio.get_running_loop().create_task(self._checked(replicates))
+
+    async def _checked(self, replicates: int) -> None:
+        version = self.journal.version
+
+        def hear(news: Any) -> None:
+            if version == self.journal.version:
+                self._hear(news)
+                if news[0] == "graph":
+                    self._show(news[1], version, checked=True)
+
+        try:
+            await asyncio.sleep(0 if replicates else _PAUSE)
+            task = self._task("bootstrap" if replicates else "assess", replicates=replicates)
+            found = await self.checker.do(task, hear)
+            if version == self.journal.version:
+                self._show(found, version, checked=True)
+                self._publish("progress", None)
+        except CancelledWorkError:
+            pass
+        except ValueError as error:
+            self._publish("problem", str(error))
+            self._publish("progress", None)
+
+    def _stop_checking(self) -> None:
+        """End the checks of an earlier state."""
+        if self._checking is not None and not self._checking.done():
+            self._checking.cancel()
+            self.checker.cancel()
+        self._checking = None
+
+    def _changed(self) -> None:
+        """Publish the state, and learn it."""
+        self._publish("state", self.state_part())
+        self._publish("problem", None)
+        if self.learner.seconds > _LONGEST_SEARCH:
+            self.learner.cancel()
+        self._newest.set()
+
+    def _hear(self, news: Any) -> None:
+        """Publish progress."""
+        if news[0] == "progress":
+            self._publish("progress", {"text": news[1], "share": news[2]})
+
+    def _show(self, found: Learned, version: int, checked: bool) -> None:
+        """Publish a graph."""
+        self.learned = found
+        document = found.document
+        graph = picture_summary(found.picture, document) | {"version": version, "checked": checked}
+        self._publish("graph", graph | {"refits": self.journal.refits})
+        self._publish("state", self.state_part())
+        if found.columns is not None:
+            columns = {"rows": found.columns.rows, "columns": found.columns.columns, "notes": found.columns.notes}
+            self._publish("columns", columns | {"messages": [*found.notes]})
+        if not checked:
+            self._publish("findings", None)
+        elif document.diagnostics is not None:
+            rows = [msgspec.to_builtins(one) for one in document.diagnostics]
+            self._publish("findings", {"version": version, "findings": rows})
+
+    def _task(self, kind: Any, **more: Any) -> Task:
+        return Task(kind=kind, path=self.journal.data.path, state=self.journal.state, **more)
+
+    def _require_data(self) -> None:
+        if not self.journal.data.path:
+            raise ValueError("There is no table yet. Open a file or an example first.")
+
+    def _require_graph(self) -> Learned:
+        self._require_data()
+        if self.learned is None:
+            raise ValueError("There is no graph yet.")
+        return self.learned
+
+    # Parts of the page and those who watch them
+
+    def state_part(self) -> dict[str, Any]:
+        """Return the state as the page shows it."""
+        journal = self.journal
+        return {
+            "version": journal.version,
+            "title": journal.data.title,
+            "names": journal.data.names,
+            "state": msgspec.to_builtins(journal.state),
+            "can_undo": journal.can_undo,
+            "can_redo": journal.can_redo,
+            "refits": journal.refits,
+            "history": journal.history[-100:],
+            "edits": len(journal.history),
+            "snapshots": [{"number": one.number, "name": one.name} for one in journal.snapshots],
+        }
+
+    def _publish(self, name: PartName, content: Any) -> None:
+        """Keep a part, and wake those who watch."""
+        self.parts[name] = content
+        for watcher in self._watchers:
+            watcher.changed(name)
+
+    async def watch(self) -> AsyncIterator[tuple[PartName, Any]]:
+        """Yield all parts, then those that change; what changes twice before it is read is yielded once."""
+        watcher = _Watcher([*self.parts])
+        self._watchers.add(watcher)
+        try:
+            while True:
+                for name in await watcher.next():
+                    yield name, self.parts[name]
+        finally:
+            self._watchers.discard(watcher)
+
+
+class _Watcher:
+    """The names of parts that somebody has not seen yet."""
+
+    def __init__(self, names: list[PartName]) -> None:
+        self._unseen = dict.fromkeys(names)
+        self._woken = asyncio.Event()
+        self._woken.set()
+
+    def changed(self, name: PartName) -> None:
+        """Note that a part has changed."""
+        self._unseen[name] = None
+        self._woken.set()
+
+    async def next(self) -> list[PartName]:
+        """Wait for changes, and return the names of the parts."""
+        await self._woken.wait()
+        self._woken.clear()
+        names, self._unseen = [*self._unseen], {}
+        return names
+
+
+def upload_path(folder: Path, ending: str) -> Path:
+    """Return a new file for an uploaded table in the folder of a session."""
+    return next(
+        path for k in itertools.count(1) if not (path := folder / "tables" / f"table-{k}{ending}").exists()
+    )
