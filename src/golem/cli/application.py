@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from golem.cli import compare, demo, diff, effects, export, fit, report, score, simulate
+from golem.cli import compare, demo, diff, effects, export, fit, report, score, simulate, studio
 from golem.cli.options import EVERYDAY
 from golem.cli.running import fail, guarded
 from golem.cli.terminal import out
@@ -112,6 +112,7 @@ app = typer.Typer(
 # In the order of `golem --help`.
 for command in (
     fit.fit,
+    studio.studio,
     demo.demo,
     simulate.simulate,
     score.score,

@@ -99,7 +99,9 @@ class Journal:
             raise ConflictError(
                 f"The graph was changed elsewhere (version {self.version}, yours is {version}). Look, and try again."
             )
-        self.write(msgspec.convert({"version": self.version + 1, "action": action, "seconds": time.time()} | content, Entry))
+        self.write(
+            msgspec.convert({"version": self.version + 1, "action": action, "seconds": time.time()} | content, Entry)
+        )
 
     def learned(self) -> None:
         """Count a graph that was learned."""

@@ -8,7 +8,6 @@ killed when they are out of date.
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import itertools
 import threading
 from collections.abc import AsyncIterator, Callable
@@ -93,10 +92,12 @@ class Session:
     ----------
     folder : Path
         The folder of the session, with its journal, uploaded tables, snapshots and results.
+    table : Path, optional
+        The table to open at the start, unless the journal has it already.
     """
 
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
+    def __init__(self, folder: Path, table: Path | None = None) -> None:
+        self.folder, self._first = folder, table
         for name in ("", "tables", "snapshots", RESULTS):
             (folder / name).mkdir(parents=True, exist_ok=True)
         self.journal = Journal(folder / "journal.jsonl")
@@ -107,21 +108,32 @@ class Session:
         self._newest = asyncio.Event()
         self._tasks: set[asyncio.Task[None]] = set()
         self._checking: asyncio.Task[None] | None = None
+        self._round = 0
         self._publish("state", self.state_part())
 
     def start(self) -> None:
         """Begin to learn."""
-        task = asyncio.get_running_loop().create_task(self._learn_forever())
-        self._tasks.add(task)
-        if self.journal.data.path:
+        loop = asyncio.get_running_loop()
+        self._tasks.add(loop.create_task(self._learn_forever()))
+        if self._first is not None and str(self._first.resolve()) != self.journal.data.path:
+            self._tasks.add(loop.create_task(self._open_first(self._first)))
+        elif self.journal.data.path:
             self._newest.set()
+
+    async def _open_first(self, path: Path) -> None:
+        """Open the table of the command line; what is wrong with it is shown on the page."""
+        try:
+            await self.load(path.resolve(), path.name)
+        except ValueError as error:
+            self._publish("problem", str(error))
 
     async def close(self) -> None:
         """End all work."""
-        for task in [*self._tasks, *filter(None, [self._checking])]:
-            task.cancel()
+        self._stop_checking()
         self.learner.close()
         self.checker.close()
+        for task in [*self._tasks, *filter(None, [self._checking])]:
+            task.cancel()
         self.journal.close()
 
     # What the page asks for
@@ -192,9 +204,7 @@ class Session:
 
     def cancel(self) -> None:
         """End the work in the background, and a search."""
-        if self._checking is not None:
-            self._checking.cancel()
-        self.checker.cancel()
+        self._stop_checking()
         self.learner.cancel()
         self._publish("progress", None)
 
@@ -209,9 +219,8 @@ class Session:
             history=(*journal.history,),
             refits=journal.refits,
         )
-        if self._checking is not None and not self._checking.done():
-            with contextlib.suppress(asyncio.CancelledError):
-                await self._checking
+        if self._checking is not None:
+            await self._checking
         found: list[str] = await self.checker.do(task, self._hear)
         self._publish("progress", None)
         self._publish("saved", found)
@@ -244,36 +253,35 @@ class Session:
     def _check(self, replicates: int) -> None:
         """Check the graph in the background, and bootstrap it."""
         self._stop_checking()
-        self._checking = asyncio.get_running_loop().create_task(self._checked(replicates))
+        self._checking = asyncio.get_running_loop().create_task(self._checked(replicates, self._round))
 
-    async def _checked(self, replicates: int) -> None:
+    async def _checked(self, replicates: int, number: int) -> None:
+        """Check the graph, unless another round begins."""
         version = self.journal.version
 
         def hear(news: Any) -> None:
-            if version == self.journal.version:
+            if number == self._round:
                 self._hear(news)
                 if news[0] == "graph":
                     self._show(news[1], version, checked=True)
 
+        await asyncio.sleep(0 if replicates else _PAUSE)
+        if number != self._round:
+            return
         try:
-            await asyncio.sleep(0 if replicates else _PAUSE)
             task = self._task("bootstrap" if replicates else "assess", replicates=replicates)
-            found = await self.checker.do(task, hear)
-            if version == self.journal.version:
-                self._show(found, version, checked=True)
-                self._publish("progress", None)
+            hear(("graph", await self.checker.do(task, hear)))
         except CancelledWorkError:
-            pass
+            return
         except ValueError as error:
             self._publish("problem", str(error))
+        if number == self._round:
             self._publish("progress", None)
 
     def _stop_checking(self) -> None:
-        """End the checks of an earlier state."""
-        if self._checking is not None and not self._checking.done():
-            self._checking.cancel()
-            self.checker.cancel()
-        self._checking = None
+        """End the checks of an earlier state; the thread that waits for their process must come to its end."""
+        self._round += 1
+        self.checker.cancel()
 
     def _changed(self) -> None:
         """Publish the state, and learn it."""
@@ -376,6 +384,4 @@ class _Watcher:
 
 def upload_path(folder: Path, ending: str) -> Path:
     """Return a new file for an uploaded table in the folder of a session."""
-    return next(
-        path for k in itertools.count(1) if not (path := folder / "tables" / f"table-{k}{ending}").exists()
-    )
+    return next(path for k in itertools.count(1) if not (path := folder / "tables" / f"table-{k}{ending}").exists())

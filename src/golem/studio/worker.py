@@ -261,5 +261,3 @@ def _done(desk: Desk, task: Task, progress: Telling) -> Any:
         return learned(model, Supplement(), task.state, notes=notes, columns=columns)
     model, supplement = desk.resampled(task, progress) if task.kind == "bootstrap" else desk.assess(task, progress)
     return learned(model, supplement, task.state)
-
-
