@@ -124,6 +124,7 @@ def bootstrap(
     if isinstance(random_state, np.random.Generator):
         random_state = int(random_state.integers(2**31))
     seed = int(random_state or 0)
+
     def arrived(done: Mapping[int, Replicate]) -> None:
         if callback is not None:
             callback(len(done), int(replicates))

@@ -56,8 +56,9 @@ class State(msgspec.Struct, frozen=True, kw_only=True):
             if (place := self.places.get(name, self.home)) != ANY_TIME:
                 tiers[place].append(name)
         filled = [tier for tier in tiers if tier]
-        edges = ([edge for edge in edges if used.issuperset(edge)] for edges in (self.forbidden, self.required))
-        known = Knowledge.named(*edges, tiers=filled if len(filled) > 1 else ())
+        forbidden = [edge for edge in self.forbidden if used.issuperset(edge)]
+        required = [edge for edge in self.required if used.issuperset(edge)]
+        known = Knowledge.named(forbidden, required, filled if len(filled) > 1 else ())
         return None if known.is_empty else known
 
     def reading(self) -> Reading:

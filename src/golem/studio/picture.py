@@ -66,7 +66,7 @@ def _edge(row: Mapping[str, Any]) -> dict[str, Any]:
         "directed": row.get("directed") is not False,
         "kind": "neutral" if not isinstance(weight, int | float) else "negative" if weight < 0 else "positive",
         "width": round(1.2 + 4.3 * strong, 2),
-        "because": DIRECTIONS.get(str(row.get("direction_from") or ""), ""),
+        "because": DIRECTIONS.get(row.get("direction_from"), ""),
         "values": {name: for_json(row[name], digits=5) for name in _SHOWN if row.get(name) is not None},
     }
 

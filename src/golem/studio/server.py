@@ -196,7 +196,7 @@ def example_text(name: str) -> str:
     from golem.data.datasets import load_sachs
 
     sachs = load_sachs()
-    return csv_text([[*sachs.names], *sachs.data.tolist()])
+    return csv_text([[*sachs.names], *sachs.values.tolist()])
 
 
 async def _costs(session: Session, request: Request) -> Any:

@@ -217,8 +217,7 @@ def save(desk: Desk, task: Task, progress: Telling) -> list[str]:
     document.refits, document.history = task.refits, [*task.history]
     folder, state = Path(task.folder), task.state
     write(model, folder, document, "The results are", title=task.title or title_of([task.path]))
-    knowledge = model.knowledge
-    known = None if knowledge is None else knowledge.document()
+    known = document.knowledge
     if known is not None:
         write_text(folder / "knowledge.json", msgspec.json.encode(known).decode() + "\n")
     if state.targets:
