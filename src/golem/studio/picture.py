@@ -16,7 +16,7 @@ LARGEST_DRAWN_GRAPH, MOST_DRAWN_EDGES = 300, 1500
 # Columns of the table of edges that the page shows.
 _SHOWN = (
     "weight", "standardized_weight", "standard_error", "edge_strength", "drop_loss", "direction_from",
-    "edge_frequency", "direction_frequency", "stability",
+    "direction_stability", "adjacency_frequency", "direction_frequency", "weight_low", "weight_high",
 )  # fmt: skip
 
 
