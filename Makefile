@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 WORKERS ?= auto
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-slow test-torch test-distributed test-export export-environment test-browser browser lint format docs site site-environment dist bench fuzz constraints clean
+.PHONY: help demo test test-slow test-torch test-distributed test-export test-studio studio-environment export-environment test-browser browser lint format docs site site-environment dist bench fuzz constraints clean
 
 help:  ## Show this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-16s %s\n", $$1, $$2}'
@@ -47,6 +47,10 @@ $(VENV)/.installed-browser: $(VENV)/.installed-dev
 	$(BIN)/python -m pip install --quiet --editable '.[dev,browser]'
 	@touch $@
 
+$(VENV)/.installed-studio: $(VENV)/.installed-dev
+	$(BIN)/python -m pip install --quiet --editable '.[dev,test-studio]'
+	@touch $@
+
 demo: $(VENV)/.installed  ## Learn a graph from the bundled Sachs protein data
 	$(BIN)/golem demo -o demo-output
 
@@ -73,13 +77,18 @@ test-export: $(EXPORT)/.installed  ## Run the tests of graphs in pgmpy, DoWhy, c
 
 export-environment: $(EXPORT)/.installed
 
+test-studio: $(VENV)/.installed-studio  ## Run the tests of the server of `golem studio`
+	$(BIN)/python -m pytest -m studio -n 0 tests/studio
+
+studio-environment: $(VENV)/.installed-studio
+
 # Playwright drives the Chromium of the system; Debian's is installed where there is none and we may.
 browser: $(VENV)/.installed-browser
 	@command -v chromium || command -v chromium-browser || command -v google-chrome || \
 		{ [ "$$(id -u)" = 0 ] && apt-get update -qq && apt-get install -qq --yes --no-install-recommends chromium; } || \
 		{ echo "There is no Chromium; install it, or run this as root on Debian."; exit 1; }
 
-test-browser: browser  ## Run the tests of the report in headless Chromium
+test-browser: browser  ## Run the tests of report and studio in headless Chromium
 	$(BIN)/python -m pytest -m browser -n 0
 
 lint: $(VENV)/.installed-dev  ## ruff, mypy and import-linter

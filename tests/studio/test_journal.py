@@ -124,4 +124,6 @@ def test_unknown_keys_of_an_edit_are_refused() -> None:
     from golem.studio.api import EditRequest
 
     with pytest.raises(msgspec.ValidationError):
-        msgspec.json.decode(b'{"version": 1, "edit": {"kind": "place", "columns": [], "tier": 0, "x": 1}}', type=EditRequest)
+        msgspec.json.decode(
+            b'{"version": 1, "edit": {"kind": "place", "columns": [], "tier": 0, "x": 1}}', type=EditRequest
+        )

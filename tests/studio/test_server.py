@@ -9,9 +9,9 @@ import sys
 from typing import Any
 
 import pytest
-from studio.conftest import Client
 
 from golem.simulate import simulate
+from studio.conftest import Client
 
 pytestmark = pytest.mark.studio
 D = 6
@@ -108,7 +108,9 @@ def test_a_bootstrap_streams_in_and_can_be_cancelled(client: Client) -> None:
 def test_effects_are_ranges_and_adjustment_needs_directions(client: Client) -> None:
     client.upload(table())
     parts = client.wait_for_graph(checked=True)
-    links = {name for edge in parts["graph"]["edges"] if not edge["directed"] for name in (edge["source"], edge["target"])}
+    links = {
+        name for edge in parts["graph"]["edges"] if not edge["directed"] for name in (edge["source"], edge["target"])
+    }
     for name in (f"x{k}" for k in range(D)):
         for effect in client.get("/api/effects", source=name).json():
             assert effect["source"] == name
@@ -123,7 +125,9 @@ def test_effects_are_ranges_and_adjustment_needs_directions(client: Client) -> N
 
 def test_columns_can_be_dropped_declared_and_taken_in_logarithms(client: Client) -> None:
     rows = [(k % 3, (k * 7919) % 101 + 1, (k * 104729) % 97, "ab"[k % 2], 5 * (k % 20)) for k in range(200)]
-    client.upload(("code,size,other,group,gap\n" + "".join(f"{a},{b},{c},{d},{e}\n" for a, b, c, d, e in rows)).encode())
+    client.upload(
+        ("code,size,other,group,gap\n" + "".join(f"{a},{b},{c},{d},{e}\n" for a, b, c, d, e in rows)).encode()
+    )
     columns = {one["name"]: one for one in client.wait_for_graph()["columns"]["columns"]}
     assert columns["group"]["kind"] == "category"
     assert columns["gap"]["zeros"] == 10
@@ -153,7 +157,10 @@ def test_a_bad_file_gets_a_sentence_and_the_earlier_table_stays(client: Client) 
 
 STATES: list[list[dict[str, Any]]] = [
     [],
-    [{"kind": "place", "columns": ["x5"], "tier": 0}, {"kind": "edge", "cause": "x1", "effect": "x0", "rule": "require"}],
+    [
+        {"kind": "place", "columns": ["x5"], "tier": 0},
+        {"kind": "edge", "cause": "x1", "effect": "x0", "rule": "require"},
+    ],
     [{"kind": "column", "name": "x2", "column": {"drop": True}}, {"kind": "place", "columns": ["x1"], "tier": 2}],
 ]
 
@@ -173,7 +180,12 @@ def test_the_saved_script_and_command_give_the_same_edges(client: Client, edits:
     folder, wanted = client.folder / "results", _rows(saved)
     subprocess.run([sys.executable, "script.py"], cwd=folder, check=True, capture_output=True)
     assert _rows(json.loads((folder / "out" / "graph.json").read_text())) == wanted
-    command = (folder / "command.sh").read_text().replace("golem fit", f"{sys.executable} -m golem fit").replace("-o out", "-o two")
+    command = (
+        (folder / "command.sh")
+        .read_text()
+        .replace("golem fit", f"{sys.executable} -m golem fit")
+        .replace("-o out", "-o two")
+    )
     subprocess.run(command, shell=True, cwd=folder, check=True, capture_output=True)
     assert _rows(json.loads((folder / "two" / "graph.json").read_text())) == wanted
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+
 from studio.conftest import HOST, ORIGIN, TOKEN, Client
 
 pytestmark = pytest.mark.studio
@@ -40,7 +41,9 @@ def test_requests_from_other_sites_are_refused(client: Client, origin: str) -> N
         assert client.http.get("/api/state", headers=headers).status_code == 403
 
 
-@pytest.mark.parametrize("name", ["../journal.jsonl", "..%2fjournal.jsonl", "%2e%2e/journal.jsonl", "/etc/passwd", "lock"])
+@pytest.mark.parametrize(
+    "name", ["../journal.jsonl", "..%2fjournal.jsonl", "%2e%2e/journal.jsonl", "/etc/passwd", "lock"]
+)
 def test_names_of_files_do_not_leave_the_folder(client: Client, name: str) -> None:
     for place in ("/api/results/", "/page/"):
         answer = client.http.get(place + name)

@@ -90,7 +90,12 @@ class TooLargeError(ValueError):
 
 
 def _json(content: Any, status: int = 200) -> Response:
-    return Response(msgspec.json.encode(content), status, media_type="application/json")
+    return Response(encoded(content), status, media_type="application/json")
+
+
+def encoded(content: Any) -> bytes:
+    """Return JSON; sentences with remedies are subclasses of str."""
+    return msgspec.json.encode(content, enc_hook=str)
 
 
 async def _chunks(request: Request, limit: int) -> AsyncIterator[bytes]:
@@ -128,7 +133,7 @@ async def _state(session: Session, request: Request) -> Any:
 async def _events(session: Session, request: Request) -> Any:
     async def lines() -> AsyncIterator[bytes]:
         async for name, content in session.watch():
-            yield b"event: %s\ndata: %s\n\n" % (name.encode(), msgspec.json.encode(content))
+            yield b"event: %s\ndata: %s\n\n" % (name.encode(), encoded(content))
 
     return StreamingResponse(lines(), media_type="text/event-stream")
 

@@ -16,7 +16,6 @@ from typing import Any, Literal
 
 import msgspec
 
-
 from golem.assessment.bootstrap import bootstrap
 from golem.assessment.second_search import deviance, fit_quietly
 from golem.data.source import open_source
