@@ -33,7 +33,8 @@ def test_only_golems_own_child_processes_are_sent_pickles():
 
 
 def test_no_module_opens_connections():
-    assert not [name for name, nodes in modules() if NETWORK & set(imported(nodes))]
+    serving = {"studio/running.py", "studio/security.py"}  # golem studio listens; it connects to nothing
+    assert {name for name, nodes in modules() if NETWORK & set(imported(nodes))} == serving
     attributes = {
         (name, node.attr)
         for name, nodes in modules()

@@ -44,9 +44,6 @@ class State(msgspec.Struct, frozen=True, kw_only=True):
     columns: dict[str, Column] = {}
     environment: str | None = None
     targets: dict[str, tuple[str, ...]] | None = None
-    time: str | None = None
-    unit: str | None = None
-    lags: int = 0
 
     def knowledge(self, names: Sequence[str]) -> NamedKnowledge | None:
         """Return what is known about columns of these names; None if nothing is known."""

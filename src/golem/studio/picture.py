@@ -77,6 +77,9 @@ def picture_summary(drawn: Mapping[str, Any], document: GraphDocument) -> dict[s
     return {
         **drawn,
         "undecided": document.undecided,
+        "environments": [
+            {"label": one.label, "rows": one.rows, "targets": one.targets} for one in document.environments or ()
+        ],
         "next_experiment": [{"variable": one.variable, "decided": one.decided, "least": one.least} for one in found],
         "replicates": None if document.bootstrap is None else document.bootstrap.replicates,
         "requested": None if document.bootstrap is None else document.bootstrap.requested,

@@ -40,7 +40,8 @@ SAVED = {
 }  # fmt: skip
 _PAGE = {
     "index.html": "text/html", "api.html": "text/html", "studio.css": "text/css", "studio.js": "text/javascript",
-    "tiers.js": "text/javascript", "panels.js": "text/javascript", "api.js": "text/javascript",
+    "tiers.js": "text/javascript", "panels.js": "text/javascript", "requests.js": "text/javascript",
+    "reference.js": "text/javascript",
     "golem_graph.js": "text/javascript", "golem_graph.css": "text/css",
 }  # fmt: skip
 Body = TypeVar("Body", bound=msgspec.Struct)

@@ -1,0 +1,190 @@
+// The right side: the selected edge or variable, what changed, what is known, findings, snapshots and history.
+import { change, edit, fill, get, make, on, parts } from "/page/requests.js";
+
+let selection = null, before = null, asked = 0;
+const card = (title, ...children) => [make("h2", {}, title), ...children];
+const list = (items, className = "") => make("ul", { className }, ...items.map((item) => make("li", {}, ...[item].flat())));
+const short = (value) => (value === null || value === undefined ? "?" : Math.abs(value) >= 1000 || (value !== 0 && Math.abs(value) < 0.001) ? value.toExponential(1) : String(Number(value.toPrecision(3))));
+const arrow = (edge) => `${edge.source} ${edge.directed ? "→" : "—"} ${edge.target}`;
+export const edgeById = (id) => parts.graph?.edges.find((edge) => edge.id === id);
+const pairId = (a, b) => parts.graph?.edges.find((edge) => (edge.source === a && edge.target === b) || (edge.source === b && edge.target === a));
+
+export function select(next) {
+  selection = next;
+  drawSelected();
+}
+
+async function drawSelected() {
+  const turn = ++asked;
+  if (!selection || !parts.graph) { fill("selected"); return; }
+  if (selection.node !== undefined) { drawVariable(selection.node, turn); return; }
+  const [a, b] = selection.pair;
+  const edge = pairId(a, b), state = parts.state.state;
+  const has = (edges, from, to) => edges.some(([cause, effect]) => cause === from && effect === to);
+  const rules = [
+    ["require there", `${a} causes ${b}`, a, b, "require", has(state.required, a, b)],
+    ["require back", `${b} causes ${a}`, b, a, "require", has(state.required, b, a)],
+    ["forbid there", `${a} does not cause ${b}`, a, b, "forbid", has(state.forbidden, a, b) && !has(state.forbidden, b, a)],
+    ["forbid back", `${b} does not cause ${a}`, b, a, "forbid", has(state.forbidden, b, a) && !has(state.forbidden, a, b)],
+    ["separate", "No edge between them", a, b, "separate", has(state.forbidden, a, b) && has(state.forbidden, b, a)],
+  ];
+  const given = rules.some((rule) => rule[5]);
+  const rows = rules.map(([key, text, cause, effect, rule, is]) => make("li", {},
+    make("button", { "aria-pressed": String(is), onclick: () => edit({ kind: "edge", cause, effect, rule: is ? "free" : rule }) }, text),
+    make("small", { "data-cost": key }, is ? "your rule" : "…")));
+  const about = edge ? [arrow(edge), edge.because ? ` (${edge.because})` : "", weightWords(edge)] : ["There is no edge between them."];
+  fill("selected", ...card(edge ? "Edge" : "Pair", make("p", {}, ...about),
+    make("ul", { className: "rules" }, ...rows),
+    given ? make("button", { className: "small", onclick: () => edit({ kind: "edge", cause: a, effect: b, rule: "free" }) }, "Remove the rule") : ""));
+  if (given) return;
+  try {
+    const costs = await get("/api/costs", { cause: a, effect: b });
+    if (turn !== asked) return;
+    for (const small of document.querySelectorAll("[data-cost]")) {
+      const cost = costs[small.dataset.cost];
+      small.textContent = typeof cost === "string" ? cost : cost < 1 ? "the data do not mind" : `the data object: ${Math.round(cost)}`;
+    }
+  } catch (error) { /* the sentence is shown */ }
+}
+function weightWords(edge) {
+  const { weight, standardized_weight: standardized, adjacency_frequency: found, direction_stability: stable } = edge.values;
+  const words = [];
+  if (edge.directed && weight !== undefined) words.push(`weight ${short(weight)} (${short(standardized)} in standard deviations)`);
+  if (found !== undefined) words.push(`found in ${Math.round(100 * found)} % of the resamples`);
+  if (stable !== undefined) words.push(`this direction in ${Math.round(100 * stable)} % of the halves`);
+  return words.length ? `: ${words.join(", ")}.` : ".";
+}
+
+async function drawVariable(name, turn) {
+  const step = make("input", { type: "number", value: 1, step: "any", "aria-label": `Change of ${name}` }), holder = make("div", {}, "…");
+  const others = parts.graph.nodes.map((node) => node.id).filter((id) => id !== name);
+  const effect = make("select", { "aria-label": "Effect on" }, make("option", { value: "" }, "choose"), ...others.map((id) => make("option", { value: id }, id)));
+  const answer = make("p", {});
+  effect.addEventListener("change", async () => {
+    if (!effect.value) return;
+    const found = await get("/api/adjustment", { cause: name, effect: effect.value });
+    answer.textContent = found.set ? `Adjust for ${found.set.join(", ") || "nothing"}. ${found.sentence}` : found.sentence;
+  });
+  fill("selected", ...card(`What if ${name}`, make("label", { className: "line" }, `${name} is set higher by `, step), holder,
+    make("label", { className: "line" }, "To measure its effect on ", effect), answer));
+  let effects = [];
+  try { effects = await get("/api/effects", { source: name }); } catch (error) { return; }
+  if (turn !== asked) return;
+  const draw = () => {
+    const by = Number(step.value) || 0;
+    const items = effects.map((one) => {
+      const ends = [one.low * by, one.high * by].sort((x, y) => x - y).map(short);
+      const level = one.target_level ? ` (share of ${one.target_level})` : "";
+      const from = one.source_level ? ` if ${one.source_level}` : "";
+      const range = one.says === "unknown" ? "unknown" : one.says === "known" ? ends[0] : `${ends[0]} to ${ends[1]}`;
+      const doubt = { "sign unknown": ", sign unknown", "may be zero": ", may be zero" }[one.says] ?? "";
+      return `${one.target}${level}${from}: ${range}${doubt}`;
+    });
+    holder.replaceChildren(items.length ? list(items, "effects") : make("p", {}, "Nothing changes downstream."));
+  };
+  step.addEventListener("input", draw);
+  draw();
+}
+
+// Which edges are new, gone or turned, compared with the graph before the last edit.
+export function differences(graph) {
+  const old = new Map((before?.edges ?? []).map((edge) => [edge.id, edge]));
+  const changed = { added: [], removed: [], turned: [] };
+  if (!before) return changed;
+  for (const edge of graph.edges) {
+    const was = old.get(edge.id);
+    old.delete(edge.id);
+    if (!was) changed.added.push(edge);
+    else if (was.directed !== edge.directed || (edge.directed && was.source !== edge.source)) changed.turned.push([was, edge]);
+  }
+  changed.removed = [...old.values()];
+  return changed;
+}
+function drawChanges(graph) {
+  if (!graph) { before = null; fill("changes"); return; }
+  const { added, removed, turned } = differences(graph);
+  if (!before) { fill("changes"); return; }
+  const items = [...added.map((edge) => `New: ${arrow(edge)}`), ...removed.map((edge) => `Gone: ${arrow(edge)}`),
+    ...(graph.checked ? turned.map(([was, edge]) => `${arrow(was)} is now ${arrow(edge)}`) : turned.filter(([, edge]) => edge.directed).map(([was, edge]) => `${arrow(was)} is now ${arrow(edge)}`))];
+  fill("changes", ...card("What changed", items.length ? list(items.slice(0, 30)) : make("p", {}, "No edge changed."),
+    items.length > 30 ? make("p", {}, `… and ${items.length - 30} more`) : "",
+    graph.checked ? "" : make("p", { className: "hint" }, "Directions are being checked.")));
+}
+let current = null;
+function graphChanged(graph) {
+  if (graph && current && graph.version !== current.version) before = current;
+  if (!graph) before = null;
+  current = graph;
+  drawChanges(graph);
+  if (!selection?.node || graph?.checked) drawSelected();
+  drawExperiments(graph);
+}
+
+function drawKnowledge() {
+  const state = parts.state.state;
+  const rule = (text, cause, effect) => [`${text} `, make("button", { className: "small", title: "Remove this rule", onclick: () => edit({ kind: "edge", cause, effect, rule: "free" }) }, "×")];
+  const items = state.required.map(([a, b]) => rule(`${a} causes ${b}`, a, b));
+  const apart = new Set();
+  for (const [a, b] of state.forbidden) {
+    const both = state.forbidden.some(([c, d]) => c === b && d === a);
+    if (both && apart.has(`${b}\n${a}`)) continue;
+    apart.add(`${a}\n${b}`);
+    items.push(rule(both ? `No edge between ${a} and ${b}` : `${a} does not cause ${b}`, a, b));
+  }
+  for (const [k, label] of state.tiers.entries()) {
+    const names = Object.keys(state.places).filter((name) => state.places[name] === k);
+    if (names.length) items.push(`${label}: ${names.join(", ")}`);
+  }
+  fill("knowledge", ...(parts.state.names.length ? card("What you know", items.length ? list(items) : make("p", { className: "hint" }, "Nothing yet. Drag columns, or click an edge.")) : []));
+}
+
+function drawFindings() {
+  if (!parts.graph) { fill("findings"); return; }
+  const found = parts.findings?.findings, notes = [...(parts.columns?.notes ?? []), ...(parts.columns?.messages ?? [])];
+  const told = (found ?? []).filter((one) => one.level !== "ok" && one.level !== "info");
+  const rows = told.map((one) => make("details", { className: one.level },
+    make("summary", {}, one.headline || one.finding), make("p", {}, one.finding), one.remedy ? make("p", {}, one.remedy) : ""));
+  fill("findings", ...card("What was found", found ? make("p", { className: "hint" }, `${found.length} checks, ${told.length} to look at.`) : make("p", { className: "hint" }, "The checks are running."),
+    ...rows, notes.length ? list([...new Set(notes)], "notes") : ""));
+}
+
+function drawExperiments(graph) {
+  const found = graph?.next_experiment ?? [];
+  fill("experiments", ...(found.length ? card("Which experiment next?", list(found.slice(0, 3).map((one) => `Change ${one.variable}: settles ${short(one.decided)} open directions on average, at least ${one.least}.`))) : []));
+}
+
+function drawHistory() {
+  const part = parts.state;
+  if (!part.names.length) { fill("snapshots"); fill("history"); return; }
+  const name = make("input", { placeholder: "Name of a snapshot", "aria-label": "Name of a snapshot" });
+  fill("snapshots", ...card("Snapshots", make("form", { className: "line", onsubmit: (event) => { event.preventDefault(); if (name.value.trim()) change("/api/snapshot", { name: name.value }); } },
+    name, make("button", { className: "small" }, "Keep")),
+  list(part.snapshots.map((one) => [`${one.name} `, make("button", { className: "small", onclick: () => compare(one) }, "Compare"),
+    make("button", { className: "small", onclick: () => change("/api/restore", { number: one.number }) }, "Return")]))));
+  fill("history", ...card("History", make("p", { className: "hint" }, `${part.edits} steps, ${part.refits} graphs learned.`),
+    list(part.history.slice(-8).reverse())));
+}
+
+async function compare(snapshot) {
+  const other = await get(`/api/snapshots/${snapshot.number}`), dialog = document.getElementById("compare");
+  if (!other) return;
+  const holders = [snapshot.name, "now"].map((title) => make("figure", {}, make("figcaption", {}, title), make("div", { className: "canvas" })));
+  dialog.replaceChildren(make("div", { className: "pair" }, ...holders), make("button", { onclick: () => dialog.close() }, "Close"));
+  dialog.showModal();
+  [other, parts.graph].forEach((graph, k) => { if (graph.layouts.length) golemGraph(holders[k].lastChild, {}).set(graph); });
+}
+
+function drawSaved(files) {
+  const link = (name) => make("a", { href: `/api/results/${name}`, download: name }, name);
+  fill("saved", ...(files ? card("Saved", list(files.map(link))) : []));
+}
+
+export function begin() {
+  on("graph", graphChanged);
+  on("graph", drawFindings);
+  on("state", () => { drawKnowledge(); drawHistory(); });
+  on("state", () => { if (selection?.pair) drawSelected(); });
+  on("columns", drawFindings);
+  on("findings", drawFindings);
+  on("saved", drawSaved);
+}
