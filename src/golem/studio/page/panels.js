@@ -4,7 +4,7 @@ import { change, edit, fill, get, make, on, parts } from "/page/requests.js";
 let selection = null, before = null, asked = 0;
 const card = (title, ...children) => [make("h2", {}, title), ...children];
 const list = (items, className = "") => make("ul", { className }, ...items.map((item) => make("li", {}, ...[item].flat())));
-const short = (value) => (value === null || value === undefined ? "?" : Math.abs(value) >= 1000 || (value !== 0 && Math.abs(value) < 0.001) ? value.toExponential(1) : String(Number(value.toPrecision(3))));
+const short = (value) => (value === null || value === undefined ? "?" : Math.abs(value) < 1e-9 ? "0" : Math.abs(value) >= 1000 || (value !== 0 && Math.abs(value) < 0.001) ? value.toExponential(1) : String(Number(value.toPrecision(3))));
 const arrow = (edge) => `${edge.source} ${edge.directed ? "→" : "—"} ${edge.target}`;
 export const edgeById = (id) => parts.graph?.edges.find((edge) => edge.id === id);
 const pairId = (a, b) => parts.graph?.edges.find((edge) => (edge.source === a && edge.target === b) || (edge.source === b && edge.target === a));
