@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from golem.data.knowledge import Knowledge
     from golem.data.moments import Moments
     from golem.estimator import Golem
+    from golem.estimator.markov_blanket import markov_blanket
     from golem.model.linear_sem import LinearSEM
     from golem.output import export_graph, load, to_networkx
     from golem.workflow import fit_file
@@ -45,6 +46,7 @@ __all__ = [
     "export_graph",
     "fit_file",
     "load",
+    "markov_blanket",
     "metrics",
     "next_experiment",
     "output",
@@ -71,6 +73,7 @@ _HOMES = {
     "export_graph": "golem.output",
     "fit_file": "golem.workflow",
     "load": "golem.output",
+    "markov_blanket": "golem.estimator.markov_blanket",
     "next_experiment": "golem.assessment.next_experiment",
     "to_networkx": "golem.output",
 }

@@ -77,7 +77,7 @@ def require_learnable(moments: Moments, *, uses_scale: bool, independent: bool =
     scale = np.sqrt(moments.variances)
     if moments.n <= moments.d:
         require_distinct(moments)
-    elif not independent:
+    elif not independent and moments.has_scatter:
         require_independent(moments)
     _warn_of_few_rows(moments, bounded)
     warn_of_scarce_columns(moments)

@@ -16,7 +16,7 @@ from golem.runtime.types import Matrix
 
 RobustChoice = Literal["auto", "ranks", "off"]
 ROBUST: tuple[RobustChoice, ...] = get_args(RobustChoice)
-_NOT_CHECKED = (
+NOT_CHECKED = (
     f"Outliers were not looked for: this needs all rows in memory, and at most {MOST_NUMBERS // 10**6} million values."
 )
 # Standard errors from which on values are correlated, and below which ranks are unrelated; the probability that
@@ -40,7 +40,7 @@ def robust_table(table: Table, robust: RobustChoice) -> Table:
     if robust == "auto":
         found = [_outliers(part) for part in table.parts]
         if None in found:
-            return replace(table, robust_note=_NOT_CHECKED)
+            return replace(table, robust_note=NOT_CHECKED)
         if not (count := sum(one for one in found if one)):
             return table
         reason = f"{counted(count, 'row')} {'has' if count == 1 else 'have'} outliers, so {_RANKS}."

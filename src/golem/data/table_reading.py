@@ -19,7 +19,7 @@ from golem.data.levels import warn_of_codes, warn_of_rare_levels
 from golem.data.missing import MissingChoice
 from golem.data.moments import Moments
 from golem.data.resampling import merged
-from golem.data.robust import RobustChoice, robust_table
+from golem.data.robust import NOT_CHECKED, RobustChoice, robust_table
 from golem.data.table import Part, RowSource, Table
 from golem.data.table_errors import MissingValuesError
 from golem.data.table_input import are_booleans, is_mapping, is_table, real_matrix, rows_and_names
@@ -130,7 +130,8 @@ def _read_wide(X: Any, interventional: bool, missing: MissingChoice, robust: Rob
         names = column_names(None, values.shape[1])
     if values.ndim != 2 or values.dtype.kind != "f":
         values = np.asarray(check_array(values, dtype=float, ensure_all_finite=False))
-    return read_wide(values, names, has_names(X), robust == "ranks")
+    found = read_wide(values, names, has_names(X), robust == "ranks")
+    return replace(found, robust_note=NOT_CHECKED) if robust == "auto" else found
 
 
 def is_interventional(X: Any, environments: Any = None, targets: Targets | None = None) -> bool:

@@ -121,6 +121,8 @@ def unusable_columns(moments: Moments) -> list[Unusable]:
     ['total', 'one']
     """
     flat = is_constant(moments)
+    if not moments.has_scatter:
+        return [Unusable.constant(moments.names[j], moments.mean[j]) for j in np.flatnonzero(flat)]
     varying = np.nonzero(~flat)[0]
     scale = np.sqrt(moments.variances[varying])
     R = moments.covariance[np.ix_(varying, varying)] / np.outer(scale, scale)

@@ -28,7 +28,7 @@ import numpy as np
 from golem.data.dependence import dependence
 from golem.data.knowledge import Knowledge
 from golem.data.table import Table
-from golem.directions.by_structure_wide import wide_evidence
+from golem.directions.by_structure_wide import WideRule, wide_evidence
 from golem.directions.equivalence_class import open_edges
 from golem.directions.factors import few_factors
 from golem.directions.learned_graph import LearnedGraph
@@ -114,8 +114,9 @@ def evidence_by_structure(
     if not asked.any() or few_factors(score.table.moments(score.intercepts)):
         return StructureEvidence(margin, stability)
     if isinstance(score, WideScore):
-        thresholds, penalty = (LEAST_MARGIN, LEAST_STABILITY, MOST_ROWS), _honest_penalty(score.d, len(graph))
-        return StructureEvidence(*wide_evidence(score, graph, asked, penalty, thresholds, random_state, callback))
+        rule = WideRule(LEAST_MARGIN, LEAST_STABILITY, MOST_ROWS, _FEW_ROWS, _NORMAL_LEVEL)
+        penalty = _honest_penalty(score.d, len(graph))
+        return StructureEvidence(*wide_evidence(score, graph, asked, penalty, rule, random_state, callback))
     variants, block = _variants(score, len(graph))
     pairs = next((few for most, few in _PAIRS.items() if graph.d <= most), _FEWEST_PAIRS)
     masks = (None, None) if knowledge.is_empty else (knowledge.allowed, knowledge.required)

@@ -2,18 +2,39 @@
 
 from __future__ import annotations
 
-import functools
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
+from golem.data.dependence import dependence
+from golem.directions.factors import few_factors
+from golem.directions.residual_tests import normality_test
 from golem.graphs.edges import Edges
 from golem.runtime.progress import Counter
-from golem.runtime.types import BoolVector, Vector
+from golem.runtime.threads import in_chunks
+from golem.runtime.types import BoolVector, Indices, Vector
 from golem.score.sparsity import L0
 from golem.score.wide_score import WideScore
 
 # Pairs of halves per variant.
 _PAIRS = 2
+# Columns that are looked at for hidden factors and for rows that depend on each other.
+_FOR_FACTORS, _FOR_ROWS = 1000, 100
+# Columns that are tested at a time.
+_AT_ONCE = 1024
+
+Columns = NDArray[np.float32]
+
+
+class WideRule(NamedTuple):
+    """What a claim needs; see `golem.directions.by_structure`."""
+
+    least_margin: float
+    least_stability: float
+    most_rows: int
+    few_rows: int
+    normal_level: float
 
 
 def wide_evidence(
@@ -21,21 +42,19 @@ def wide_evidence(
     graph: Edges,
     asked: BoolVector,
     penalty: L0,
-    thresholds: tuple[float, float, int],
+    rule: WideRule,
     random_state: int,
     callback: Counter | None,
 ) -> tuple[Vector, Vector]:
-    """Return the margin and the stability of each edge, NaN where they were not asked.
+    """Return the margin and the stability of each edge, NaN where they were not asked."""
+    from golem.search.wide.solve import ArrowChecks, edge_penalty  # imports numba
 
-    `thresholds` are the least margin and stability of a claim, and the number of rows that count at most.
-    """
-    from golem.search.wide import solve  # imports numba
-    from golem.search.wide.search import Lists
-
-    least_margin, least_stability, most_rows = thresholds
+    margin, stability = np.full(len(graph), np.nan), np.full(len(graph), np.nan)
     moments, d = score.moments, score.d
+    sample = np.linspace(0, d - 1, min(d, _FOR_FACTORS)).astype(int)
+    if few_factors(moments.selected([moments.names[j] for j in sample])):
+        return margin, stability
     Z, n = moments.standardized_columns, moments.n
-
     done, total = 0, 4 * _PAIRS + 2
 
     def clock(stage: str, share: float) -> None:
@@ -43,36 +62,53 @@ def wide_evidence(
         if callback is not None:
             callback(done, total)
 
-    found = solve.candidates_of(moments, Z, solve.edge_penalty(penalty, n, d), "cpu", clock)
-    lists = Lists.of(found.one, found.other, found.likely, d)
-    order = np.argsort(found.explained.round(9), kind="stable")
-    counted = functools.partial(solve.edge_penalty, penalty, d=d)
-    edges, children = graph.causes[asked], graph.children[asked]
-    halves = _halves(n, np.random.default_rng(random_state))
-    variants = [Z] if score.table.is_ranked else [Z, solve.ranked(Z)]
-    shares = []
+    share = _independent_share(Z[np.linspace(0, d - 1, min(d, _FOR_ROWS)).astype(int)])
+    halves = _halves(n, np.random.default_rng(random_state), 1 if share == 1.0 else int(np.ceil(2 / share)))
+    checks = ArrowChecks(moments, Z, penalty, clock)
+    arrows, found = (graph.causes[asked], graph.children[asked]), []
+    variants = [Z] if score.table.is_ranked else [Z, checks.ranked()]
     for columns in variants:
         for rows in halves:
-            shares.append(solve.in_class(columns, rows, lists, order, counted(len(rows)), (edges, children), clock))
+            counted = max(3, round(len(rows) * min(share, rule.most_rows / n)))
+            found.append(checks.in_class(columns, rows, counted, arrows))
             done += 1
-    margin, stability = np.full(len(graph), np.nan), np.full(len(graph), np.nan)
-    stability[asked] = np.mean(shares, axis=0)
-    stable = asked & (stability >= least_stability)
+    stability[asked] = np.mean(found, axis=0)
+    stable = asked & (stability >= rule.least_stability)
     margin[stable] = np.inf
-    few = min(n, most_rows)
+    counted = max(3, round(min(n * share, rule.most_rows)))
+    one_free = n < rule.few_rows or not _are_normal(Z, rule.normal_level / d)
+    free = edge_penalty(penalty, counted, d) if one_free else 0.0
     for columns in variants:
-        left = stable & (margin >= least_margin)
-        arrows = graph.causes[left], graph.children[left]
-        losses = solve.margins(columns, few, lists, graph.by_child(), counted(few), arrows, clock)
-        margin[left] = np.minimum(margin[left], losses)
+        left = stable & (margin >= rule.least_margin)
+        losses = checks.margins(columns, counted, graph.by_child(), (graph.causes[left], graph.children[left]))
+        margin[left] = np.minimum(margin[left], losses - free)
         done += 1
     return margin, stability
 
 
-def _halves(n: int, rng: np.random.Generator) -> list[np.ndarray]:
-    """Return random complementary halves of the rows."""
+def _halves(n: int, rng: np.random.Generator, block: int) -> list[Indices]:
+    """Return random complementary halves of the rows; neighbouring rows stay together in blocks."""
     halves = []
     for _ in range(_PAIRS):
-        drawn = rng.permutation(n)
-        halves += [np.sort(drawn[: n // 2]), np.sort(drawn[n // 2 :])]
+        blocks = np.array_split(np.arange(n), max(2, n // block))
+        drawn = rng.permutation(len(blocks))
+        for chosen in (drawn[: len(drawn) // 2], drawn[len(drawn) // 2 :]):
+            halves.append(np.sort(np.concatenate([blocks[k] for k in chosen])))
     return halves
+
+
+def _independent_share(Z: Columns) -> float:
+    """Return the effective number of rows as a share of all, if neighbouring rows depend on each other."""
+    found = dependence(tuple(f"x{j}" for j in range(len(Z))), Z.T.astype(float)) if len(Z) > 1 else None
+    return found.share if found is not None and found.is_found else 1.0
+
+
+def _are_normal(Z: Columns, level: float) -> bool:
+    """Return whether all columns may be normal, at this level each."""
+    lowest = np.ones(len(Z))
+
+    def test(a: int, b: int) -> None:
+        lowest[a:b] = normality_test(Z[a:b].T.astype(float))
+
+    in_chunks(test, len(Z), _AT_ONCE)
+    return bool(lowest.min() >= level)

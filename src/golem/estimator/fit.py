@@ -185,10 +185,10 @@ def _require_imperfect(score: NodeScore, fit: Regressions) -> None:
     """Raise a ValueError if parents explain a column exactly: a perfect fit is not evidence for its edges.
 
     With more rows than columns, linear combinations are refused before the search. With fewer, every column is one of
-    all others, and only a graph shows which ones need few of them.
+    all others, and only a graph shows which ones need few of them. Of very many columns, nothing else would show it.
     """
     table = score.table
-    if table.n > table.d:
+    if table.n > table.d and table.moments().has_scatter:
         return
     perfect = np.flatnonzero(fit.residual_variances <= _PERFECT * score.regression.variances())
     if len(perfect):

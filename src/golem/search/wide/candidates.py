@@ -7,13 +7,14 @@ column, find these.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from golem.data.unusable import Unusable, unusable_error
 from golem.runtime.threads import in_chunks
 from golem.runtime.types import Indices, Matrix, Vector
 from golem.search.engines import correlation_kernel_arrays as arrays
@@ -30,6 +31,8 @@ _LENIENT, _MOST_IN_BLANKET = 0.6, 24
 _STRICT = 0.9
 # Strongest correlations of each node that are candidates whatever the blankets say.
 _STRONGEST = 5
+# Columns with larger correlations are copies of each other: they are in single precision.
+_COPY = 1e-6
 # Nodes per task of a thread.
 _AT_ONCE = 512
 
@@ -69,10 +72,13 @@ def share_of(penalty: float, n: int) -> float:
     return float(-np.expm1(-penalty / n))
 
 
-def find_candidates(Z: Columns, penalty: float, most_parents: int, device: str, check: Check) -> WideCandidates:
-    """Find candidates by two screenings; `penalty` is that of an edge."""
+def find_candidates(
+    Z: Columns, names: Sequence[str], penalty: float, most_parents: int, device: str, check: Check
+) -> WideCandidates:
+    """Find candidates by two screenings; `penalty` is that of an edge. Raise a ValueError for copies of columns."""
     d, n = Z.shape
     strong = screen(Z, Z, threshold_for(n, d, _FALSE_PAIRS), device, lambda share: check("screening", share))
+    _require_distinct(strong, names)
     first, others = lists_of(strong, d)
     problem = simple_problem(n, d, _LENIENT * penalty, most_parents)
     blankets = Blankets(np.full((d, _MOST_IN_BLANKET), -1), np.zeros((d, _MOST_IN_BLANKET)), np.ones(d))
@@ -84,6 +90,14 @@ def find_candidates(Z: Columns, penalty: float, most_parents: int, device: str, 
             first, others = lists_of(strong, d)
             _choose(problem, Z, first, others, np.unique(np.append(new.one, new.other)), blankets, check)
     return _chosen_pairs(strong, blankets, d)
+
+
+def _require_distinct(strong: Pairs, names: Sequence[str]) -> None:
+    """Raise a ValueError for pairs of columns that are equal up to shift and scale."""
+    equal = np.abs(strong.r) > 1 - _COPY
+    if equal.any():
+        copies = dict(zip(strong.other[equal].tolist(), strong.one[equal].tolist(), strict=True))
+        raise unusable_error([Unusable.determined(names[j], [names[i]]) for j, i in sorted(copies.items())])
 
 
 def _joined(strong: Pairs, new: Pairs) -> Pairs:

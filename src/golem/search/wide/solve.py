@@ -96,7 +96,9 @@ def candidates_of(
 ) -> WideCandidates:
     """Return the candidates, which are kept for later searches of the same columns."""
     if "candidates" not in moments.memory:
-        moments.memory["candidates"] = find_candidates(Z, penalty, most_parents(moments.n), device, clock)
+        moments.memory["candidates"] = find_candidates(
+            Z, moments.names, penalty, most_parents(moments.n), device, clock
+        )
     found: WideCandidates = moments.memory["candidates"]
     return found
 
@@ -152,44 +154,41 @@ def class_directions(edges: Edges, order: Indices) -> BoolVector:
     return compelled > 0
 
 
-def in_class(
-    Z: NDArray[np.float32],
-    rows: Indices,
-    lists: Lists,
-    order: Indices,
-    penalty: float,
-    arrows: tuple[Indices, Indices],
-    clock: Any,
-) -> BoolVector:
-    """Return which of some arrows the class of the best graph of some rows has."""
-    d = len(Z)
-    problem = simple_problem(len(rows), d, penalty, most_parents(len(rows)))
-    search = WideSearch(Z, rows, lists, problem, clock)
-    search.begin(order)
-    search.climb()
-    _perturb(search, _OF_HALVES)
-    edges = search.edges
-    directed = class_directions(edges, np.argsort(search.shared.nodes[POSITION], kind="stable"))
-    return np.isin(arrows[0] * d + arrows[1], edges.causes[directed] * d + edges.children[directed])
+class ArrowChecks:
+    """Checks of arrows by searches of halves of the rows and of graphs with the reverse; all share the candidates."""
 
+    def __init__(self, moments: WideMoments, Z: NDArray[np.float32], sparsity: L0, clock: Any) -> None:
+        self._Z, self._sparsity, self._clock, d = Z, sparsity, clock, len(Z)
+        found = candidates_of(moments, Z, edge_penalty(sparsity, moments.n, d), "cpu", clock)
+        self._lists = Lists.of(found.one, found.other, found.likely, d)
+        self._order = np.argsort(found.explained.round(9), kind="stable")
 
-def margins(
-    Z: NDArray[np.float32],
-    counted: int,
-    lists: Lists,
-    graph: Edges,
-    penalty: float,
-    arrows: tuple[Indices, Indices],
-    clock: Any,
-) -> Vector:
-    """Return how much worse the best graphs with the reverse of each of some edges of a graph are."""
-    problem = simple_problem(counted, len(Z), penalty, most_parents(Z.shape[1]))
-    search = WideSearch(Z, np.arange(Z.shape[1]), lists, problem, clock)
-    search.begin_with(graph, graph.order())
-    search.climb()
-    return search.reversal_losses(*arrows)
+    def ranked(self) -> NDArray[np.float32]:
+        """Return the normal scores of the columns."""
+        return ranked_columns(self._Z)
 
+    def _search(self, Z: NDArray[np.float32], rows: Indices, counted: int) -> WideSearch:
+        """Return a search of some rows, which count as so many."""
+        problem = simple_problem(
+            counted, len(Z), edge_penalty(self._sparsity, counted, len(Z)), most_parents(len(rows))
+        )
+        return WideSearch(Z, rows, self._lists, problem, self._clock)
 
-def ranked(Z: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Return the normal scores of standardized columns."""
-    return ranked_columns(Z)
+    def in_class(
+        self, Z: NDArray[np.float32], rows: Indices, counted: int, arrows: tuple[Indices, Indices]
+    ) -> BoolVector:
+        """Return which of some arrows the class of the best graph of some rows has."""
+        d, search = len(Z), self._search(Z, rows, counted)
+        search.begin(self._order)
+        search.climb()
+        _perturb(search, _OF_HALVES)
+        edges = search.edges
+        directed = class_directions(edges, np.argsort(search.shared.nodes[POSITION], kind="stable"))
+        return np.isin(arrows[0] * d + arrows[1], edges.causes[directed] * d + edges.children[directed])
+
+    def margins(self, Z: NDArray[np.float32], counted: int, graph: Edges, arrows: tuple[Indices, Indices]) -> Vector:
+        """Return how much worse the best graphs with the reverse of each of some edges of a graph are."""
+        search = self._search(Z, np.arange(Z.shape[1]), counted)
+        search.begin_with(graph, graph.order())
+        search.climb()
+        return search.reversal_losses(*arrows)
