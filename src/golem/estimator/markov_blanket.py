@@ -14,7 +14,7 @@ from golem.runtime.messages import suggestion
 from golem.runtime.problems import names_remedies
 from golem.runtime.threads import in_chunks
 from golem.runtime.types import Matrix, Vector
-from golem.score.sparsity import Criterion, L0
+from golem.score.sparsity import L0, Criterion
 
 # Columns that are compared exactly in each step, those that are most correlated with what is left.
 _COMPARED = 30

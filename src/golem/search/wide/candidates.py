@@ -1,8 +1,8 @@
 """Candidates among very many columns: pairs of nodes that an edge may connect.
 
-A first screening finds strong correlations. Where the effects of parents cancel, correlations are weak, but not given
-the rest of the Markov blanket: candidates of candidates, and a second screening with what the blankets leave of each
-column, find these.
+A screening finds strong correlations. Where the effects of parents cancel, correlations are weak, but not given the
+rest of the Markov blanket: candidates of candidates find these. What is still missed shows in the graph: given their
+parents, all columns are uncorrelated, except for pairs without an edge that should have one (`missed_pairs`).
 """
 
 from __future__ import annotations
@@ -15,20 +15,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from golem.data.unusable import Unusable, unusable_error
+from golem.graphs.edges import Edges
 from golem.runtime.threads import in_chunks
 from golem.runtime.types import Indices, Matrix, Vector
+from golem.score.wide_score import regress_columns
 from golem.search.engines import correlation_kernel_arrays as arrays
 from golem.search.engines.correlation_candidates import scratch
 from golem.search.order_kernel_arrays import ALLOWED
 from golem.search.wide import column_kernels as kernels
 from golem.search.wide.screening import MOST_PER_NODE, Columns, Pairs, screen, threshold_for
 
-# Independent columns that pass the screening per node, on average.
-_FALSE_PAIRS = 8.0
+# Independent columns that pass a screening per node, on average: that of columns, and that of residuals.
+_FALSE_PAIRS, _FALSE_MISSED = 8.0, 0.5
 # Blankets are chosen with this share of the penalty, and have at most so many nodes.
-_LENIENT, _MOST_IN_BLANKET = 0.6, 24
-# A second screening looks at gains of this share of the penalty: it sees all columns.
-_STRICT = 0.9
+_LENIENT, _MOST_IN_BLANKET = 0.5, 40
+# Rounds of looking at candidates of candidates.
+_ROUNDS = 3
 # Strongest correlations of each node that are candidates whatever the blankets say.
 _STRONGEST = 5
 # Columns with larger correlations are copies of each other: they are in single precision.
@@ -75,20 +77,20 @@ def share_of(penalty: float, n: int) -> float:
 def find_candidates(
     Z: Columns, names: Sequence[str], penalty: float, most_parents: int, device: str, check: Check
 ) -> WideCandidates:
-    """Find candidates by two screenings; `penalty` is that of an edge. Raise a ValueError for copies of columns."""
+    """Find candidates by a screening; `penalty` is that of an edge. Raise a ValueError for copies of columns."""
     d, n = Z.shape
     strong = screen(Z, Z, threshold_for(n, d, _FALSE_PAIRS), device, lambda share: check("screening", share))
     _require_distinct(strong, names)
-    first, others = lists_of(strong, d)
     problem = simple_problem(n, d, _LENIENT * penalty, most_parents)
     blankets = Blankets(np.full((d, _MOST_IN_BLANKET), -1), np.zeros((d, _MOST_IN_BLANKET)), np.ones(d))
-    _choose(problem, Z, first, others, np.arange(d), blankets, check)
-    for find in (_indirect, _in_residuals):
-        new = find(Z, first, others, blankets, penalty, device, check)
-        if len(new.one):
-            strong = _joined(strong, new)
-            first, others = lists_of(strong, d)
-            _choose(problem, Z, first, others, np.unique(np.append(new.one, new.other)), blankets, check)
+    changed = np.arange(d)
+    for _ in range(_ROUNDS):
+        first, others = lists_of(_preferring(strong, blankets, d), d)
+        _choose(problem, Z, first, others, changed, blankets, check)
+        new = _indirect(Z, first, others, blankets, penalty, check)
+        strong, changed = _joined(strong, new), np.unique(np.append(new.one, new.other))
+        if not len(changed):
+            break
     return _chosen_pairs(strong, blankets, d)
 
 
@@ -98,6 +100,15 @@ def _require_distinct(strong: Pairs, names: Sequence[str]) -> None:
     if equal.any():
         copies = dict(zip(strong.other[equal].tolist(), strong.one[equal].tolist(), strict=True))
         raise unusable_error([Unusable.determined(names[j], [names[i]]) for j, i in sorted(copies.items())])
+
+
+def _preferring(strong: Pairs, blankets: Blankets, d: int) -> Pairs:
+    """Return the pairs, with those within blankets first in the lists of their nodes."""
+    children, places = np.nonzero(blankets.chosen >= 0)
+    if not len(children):
+        return strong
+    inside = np.isin(_keys(strong.one, strong.other, d), _keys(children, blankets.chosen[children, places], d))
+    return strong._replace(r=np.where(inside, np.abs(strong.r) + 2.0, strong.r))
 
 
 def _joined(strong: Pairs, new: Pairs) -> Pairs:
@@ -159,9 +170,7 @@ def spaces(m: int) -> tuple[NDArray[np.int64], Matrix, Vector, Matrix]:
     return np.zeros(m, dtype=np.int64), np.zeros((kernels.TILE, m)), np.zeros(m), np.zeros((m, m))
 
 
-def _indirect(
-    Z: Columns, first: Indices, others: Indices, blankets: Blankets, penalty: float, device: str, check: Check
-) -> Pairs:
+def _indirect(Z: Columns, first: Indices, others: Indices, blankets: Blankets, penalty: float, check: Check) -> Pairs:
     """Return pairs of a node and a candidate of its blanket that explains what the blanket leaves."""
     d, n = Z.shape
     share = share_of(_LENIENT * penalty, n)
@@ -183,16 +192,21 @@ def _indirect(
     return _distinct(pairs[:, 0], pairs[:, 1], d)
 
 
-def _in_residuals(
-    Z: Columns, first: Indices, others: Indices, blankets: Blankets, penalty: float, device: str, check: Check
-) -> Pairs:
-    """Return pairs of a node and any other that explains what the blanket leaves."""
+def missed_pairs(Z: Columns, edges: Edges, device: str, check: Check) -> Pairs:
+    """Return pairs of columns of which more is correlated than the edges of a graph explain."""
     d, n = Z.shape
+    fit = regress_columns(Z, edges).fit
+    first = np.searchsorted(edges.children, np.arange(d + 1))
     E = np.empty_like(Z)
-    in_chunks(lambda a, b: kernels.fill_residuals(Z, *blankets, a, b, np.zeros(n), E), d, _AT_ONCE)
-    least = float(np.sqrt(share_of(_STRICT * penalty, n)))
-    found = screen(E, Z, least, device, lambda share: check("screening of residuals", share))
-    return _distinct(found.one, found.other, d)
+
+    def fill(a: int, b: int) -> None:
+        r = fit.residual_variances
+        kernels.fill_residuals(Z, first, edges.causes, fit.weights, r, a, b, np.zeros(n), E)
+
+    in_chunks(fill, d, _AT_ONCE)
+    return screen(
+        E, E, threshold_for(n, d, _FALSE_MISSED), device, lambda share: check("screening of residuals", share)
+    )
 
 
 def _distinct(one: Indices, other: Indices, d: int) -> Pairs:

@@ -171,10 +171,18 @@ def residual(Z: Any, chosen: Any, weights: Any, j: int, e: Any) -> None:
 
 
 @entry
-def fill_residuals(Z: Any, chosen: Any, weights: Any, r: Any, start: int, stop: int, e: Any, E: Any) -> None:
-    """Compute the standardized residuals of some columns given their blankets."""
+def fill_residuals(
+    Z: Any, first: Any, causes: Any, weights: Any, r: Any, start: int, stop: int, e: Any, E: Any
+) -> None:
+    """Compute what the parents leave of some columns, standardized; those of j begin at `first[j]` of `causes`."""
     for j in range(start, stop):
-        residual(Z, chosen, weights, j, e)
+        z = Z[j]
+        for s in range(e.size):
+            e[s] = z[s]
+        for q in range(first[j], first[j + 1]):
+            z, b = Z[causes[q]], weights[q]
+            for s in range(e.size):
+                e[s] -= b * z[s]
         scale = 1.0 / np.sqrt(max(r[j], 1e-12))
         for s in range(e.size):
             E[j, s] = e[s] * scale

@@ -22,7 +22,7 @@ _SLACK = 1e-3
 # Rows and columns of a block of products, on the CPU and on a GPU.
 _CPU_BLOCK, _GPU_BLOCK = (1024, 8192), (8192, 131072)
 # Pairs with the strongest correlations of each node that are kept at most.
-MOST_PER_NODE = 48
+MOST_PER_NODE = 64
 
 Columns = NDArray[np.float32]
 

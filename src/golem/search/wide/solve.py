@@ -17,13 +17,15 @@ from golem.runtime.types import BoolVector, Indices, Vector
 from golem.score.solution import Callback, Progress, Status
 from golem.score.sparsity import L0
 from golem.search.order_kernel_arrays import COST, POSITION
-from golem.search.wide.candidates import WideCandidates, find_candidates, simple_problem
+from golem.search.wide.candidates import WideCandidates, find_candidates, missed_pairs, simple_problem
 from golem.search.wide.class_kernels import label_edges
 from golem.search.wide.search import Lists, WideSearch
 
 # Perturbations per node: of the search, and of that of half of the rows.
 _PERTURBATIONS = {"fast": 2, "default": 6, "thorough": 40}
 _OF_HALVES = 1
+# Rounds in which candidates that were missed are added, if the last one added more than this number per node.
+_MOST_EXTENSIONS, _FEW_MISSED = 10, 0.3
 # Rounds of perturbations that bring nothing before the search ends.
 _PATIENCE = 2
 
@@ -77,7 +79,7 @@ def learn_wide(moments: WideMoments, sparsity: L0, how: Effort, callback: Callba
         search = WideSearch(Z, np.arange(n), Lists.of(found.one, found.other, found.likely, d), problem, clock)
         search.begin(order)
         search.climb()
-        search = _with_families(search, Z, found, problem, clock, moments)
+        search = _extended(search, Z, problem, how.device, clock, moments)
         rounds = _perturb(search, _PERTURBATIONS[how.effort])
     except TimeoutError:
         status = Status.TIME_LIMIT
@@ -115,28 +117,39 @@ def _perturb(search: WideSearch, times: int) -> int:
     return times
 
 
-def _with_families(
-    search: WideSearch, Z: NDArray[np.float32], found: WideCandidates, problem: Any, clock: Any, moments: WideMoments
+def _extended(
+    search: WideSearch, Z: NDArray[np.float32], problem: Any, device: str, clock: WideClock, moments: WideMoments
 ) -> WideSearch:
-    """Add candidates between families, and go on: to reverse an edge, its ends must be able to exchange parents."""
-    d, edges = search.d, search.edges
+    """Add candidates that the graph calls for, and go on from it, until it calls for few."""
+    d = search.d
+    for _ in range(_MOST_EXTENSIONS):
+        found: WideCandidates = moments.memory["candidates"]
+        edges, before = search.edges, found.one * d + found.other
+        missed = missed_pairs(Z, edges, device, clock)
+        keys = missed.one * d + missed.other
+        union = np.unique(np.concatenate([before, keys, _family_pairs(edges)]))
+        likely = np.zeros(len(union), dtype=bool)
+        likely[np.searchsorted(union, before)] = found.likely
+        likely[np.searchsorted(union, keys)] = True
+        moments.memory["candidates"] = WideCandidates(union // d, union % d, likely, found.explained)
+        order = np.argsort(search.shared.nodes[POSITION], kind="stable")
+        lists = Lists.of(union // d, union % d, likely, d)
+        search = WideSearch(Z, np.arange(Z.shape[1]), lists, problem, clock)
+        search.begin_with(edges, order)
+        search.climb()
+        # A screening takes most of the time of a sparse graph. It is repeated where the last one has found much.
+        if np.isin(keys, before, invert=True).sum() < _FEW_MISSED * d:
+            break
+    return search
+
+
+def _family_pairs(edges: Edges) -> Indices:
+    """Return pairs with a common child or parent, or two steps apart: to reverse an edge, ends exchange parents."""
+    d = edges.d
     graph = sparse.csr_array((np.ones(len(edges), dtype=np.int32), (edges.children, edges.causes)), shape=(d, d))
-    linked = sparse.coo_array(graph @ graph + graph.T @ graph + graph @ graph.T)
-    one, other = linked.coords
+    one, other = sparse.coo_array(graph @ graph + graph.T @ graph).coords
     new = one != other
-    keys = np.minimum(one, other)[new].astype(np.int64) * d + np.maximum(one, other)[new]
-    before = found.one * d + found.other
-    union = np.unique(np.append(before, keys))
-    likely = np.zeros(len(union), dtype=bool)
-    likely[np.searchsorted(union, before)] = found.likely
-    wider = WideCandidates(union // d, union % d, likely, found.explained)
-    moments.memory["candidates"] = wider
-    order = np.argsort(search.shared.nodes[POSITION], kind="stable")
-    lists = Lists.of(wider.one, wider.other, wider.likely, d)
-    following = WideSearch(Z, np.arange(Z.shape[1]), lists, problem, clock)
-    following.begin_with(edges, order)
-    following.climb()
-    return following
+    return np.asarray(np.minimum(one, other)[new].astype(np.int64) * d + np.maximum(one, other)[new])
 
 
 def edge_penalty(sparsity: L0, n: int, d: int) -> float:
