@@ -66,7 +66,8 @@ def _predicted(scores: Matrix, wild: BoolMatrix) -> Matrix:
 def scores_of_columns(columns: Matrix, number: int) -> Matrix:
     """Return the normal scores of complete columns, in rows, of a table with so many columns; see `normal_scores`.
 
-    Columns that stay as they are, being normal without wild values, are found together.
+    Columns that stay as they are, being normal without wild values, are found together. Other columns predict nothing:
+    there are too many of them.
     """
     from scipy.stats import normaltest
 
@@ -77,7 +78,7 @@ def scores_of_columns(columns: Matrix, number: int) -> Matrix:
         stays[stays] = normaltest(columns[stays], axis=1).pvalue > _LEVEL / number
     found = columns.copy()
     for j in np.flatnonzero(~stays):
-        found[j] = _scores(columns[j], number)
+        found[j] = _scores(columns[j], number)[0]
     return found
 
 

@@ -18,6 +18,8 @@ from golem.score.sparsity import L0, Criterion
 
 # Columns that are compared exactly in each step, those that are most correlated with what is left.
 _COMPARED = 30
+# Columns that are added although none of them is worth the penalty by itself.
+_BEYOND = 4
 _AT_ONCE = 4096
 
 
@@ -62,7 +64,6 @@ def markov_blanket(X: Any, variable: str | int, lambda_sparsity: Criterion = "mb
 
     Examples
     --------
-    >>> from golem.simulate import simulate
     >>> rng = np.random.default_rng(0)
     >>> X = rng.normal(size=(500, 20))
     >>> X[:, 3] += X[:, 1] - X[:, 2]
@@ -75,13 +76,11 @@ def markov_blanket(X: Any, variable: str | int, lambda_sparsity: Criterion = "mb
     j = _number(variable, names)
     penalty = float(L0(lambda_sparsity).penalties(n, len(names))[1])
     chosen: list[int] = []
-    for _ in range(2 * most_parents(n)):
-        best, gain = _best_addition(Z, j, chosen)
-        if gain <= penalty or len(chosen) == most_parents(n):
+    while True:
+        tried = _shrunk(Z, j, _grown(Z, j, chosen, penalty, most_parents(n)), penalty)
+        if not tried or _score(Z, j, tried, penalty) >= _score(Z, j, chosen, penalty) - 1e-6:
             break
-        chosen.append(best)
-        while len(chosen) > 1 and (losses := _losses(Z, j, chosen)[1]).min() < penalty:
-            del chosen[int(losses.argmin())]
+        chosen = tried
     if not chosen:
         return []
     coefficients, losses = _losses(Z, j, chosen)
@@ -98,6 +97,32 @@ def _number(variable: str | int, names: tuple[str, ...]) -> int:
     if not 0 <= variable < len(names):
         raise ValueError(f"There is no column {variable}: they are numbered from 0 to {len(names) - 1}.")
     return int(variable)
+
+
+def _grown(Z: NDArray[np.float32], j: int, chosen: list[int], penalty: float, most: int) -> list[int]:
+    """Add columns while each is worth the penalty, and some more: parents of a child may be worth it only together."""
+    chosen, beyond = chosen.copy(), 0
+    while len(chosen) < most and beyond < _BEYOND:
+        best, gain = _best_addition(Z, j, chosen)
+        if gain <= 0:
+            break
+        beyond = 0 if gain > penalty else beyond + 1
+        chosen.append(best)
+    return chosen
+
+
+def _shrunk(Z: NDArray[np.float32], j: int, chosen: list[int], penalty: float) -> list[int]:
+    """Drop columns that are not worth the penalty, the weakest first."""
+    chosen = chosen.copy()
+    while chosen and (losses := _losses(Z, j, chosen)[1]).min() < penalty:
+        del chosen[int(losses.argmin())]
+    return chosen
+
+
+def _score(Z: NDArray[np.float32], j: int, chosen: list[int], penalty: float) -> float:
+    """Return the deviance of a column given others, with the penalty."""
+    left = _without(Z[j].astype(float), np.linalg.qr(_columns(Z, chosen).T)[0].T)
+    return float(Z.shape[1] * np.log(max(float(np.mean(left**2)), 1e-12)) + penalty * len(chosen))
 
 
 def _columns(Z: NDArray[np.float32], nodes: list[int]) -> Matrix:

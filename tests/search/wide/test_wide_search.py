@@ -5,14 +5,18 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from golem.data.normal_scores import normal_scores, scores_of_columns
+from golem.data.variables import Coding
+from golem.data.wide_columns import WideMoments, read_wide
 from golem.graphs.edges import Edges
 from golem.score.gaussian_columns import GaussianColumns
+from golem.score.sparsity import L0
 from golem.search.order_kernel_arrays import POSITION
 from golem.search.search_order import search_order
 from golem.search.wide import column_kernels, screening
 from golem.search.wide.candidates import find_candidates, simple_problem
 from golem.search.wide.search import Lists, WideSearch
-from golem.search.wide.solve import class_directions
+from golem.search.wide.solve import Effort, class_directions, learn_wide
 from golem.simulate import simulate
 
 
@@ -35,6 +39,13 @@ def search() -> WideSearch:
     search.climb()
     search.perturb(np.arange(80), 4)
     return search
+
+
+def moments_of(X: np.ndarray) -> WideMoments:
+    """Return a table as standardized columns."""
+    moments = read_wide(X, [f"x{j}" for j in range(X.shape[1])], False).parts[0].moments
+    assert isinstance(moments, WideMoments)
+    return moments
 
 
 def test_screening_finds_all_large_correlations_once(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -90,10 +101,21 @@ def test_edges_point_forward_in_the_order(search: WideSearch) -> None:
     assert len(np.unique(place)) == 80
 
 
-def test_score_is_as_good_as_with_a_covariance(search: WideSearch) -> None:
-    S = np.corrcoef(columns(80, 300, 3).astype(float))
-    dense = search_order(GaussianColumns(S, 300, search.edge_penalty * np.arange(80)), effort="default")
-    assert search.score <= dense.score + 1e-3 * abs(dense.score)
+@pytest.mark.parametrize(("n", "graph"), [(300, "ER1"), (300, "ER2"), (1000, "ER2")])
+def test_score_is_as_good_as_with_a_covariance(n: int, graph: str) -> None:
+    X = simulate(90, n, graph, random_state=1).data
+    found = learn_wide(moments_of(X), L0(), Effort())
+    dense = search_order(GaussianColumns(np.corrcoef(X.T), n, L0().penalties(n, 90)), effort="default")
+    assert found.costs.sum() <= dense.score + 1e-3 * abs(dense.score)
+
+
+def test_normal_scores_of_columns_are_those_of_a_table() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(400, 6))
+    X[:, 2], X[3, 4] = rng.exponential(size=400), 40.0
+    expected = normal_scores(X[:, :3], Coding.numeric(["a", "b", "c"]))
+    assert np.allclose(scores_of_columns(X.T[:3].copy(), 3), expected.T)
+    assert abs(scores_of_columns(X.T.copy(), 6)[4, 3]) < 4
 
 
 def test_labels_of_edges_are_those_of_the_class() -> None:
