@@ -14,7 +14,7 @@ import golem
 PUBLIC = {
     "golem": (
         "DataWarning Golem GolemCV Knowledge LinearSEM Moments __version__ baselines bootstrap check compare datasets "
-        "diagnose diagnostics difference export_graph fit_file load metrics next_experiment output plots readers score "
+        "diagnose diagnostics difference export_graph fit_file load markov_blanket metrics next_experiment output plots readers score "
         "simulate solvers to_networkx"
     ),
     # Short paths.
