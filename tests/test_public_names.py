@@ -14,8 +14,8 @@ import golem
 PUBLIC = {
     "golem": (
         "DataWarning Golem GolemCV Knowledge LinearSEM Moments __version__ baselines bootstrap check compare datasets "
-        "diagnose diagnostics difference export_graph fit_file load markov_blanket metrics next_experiment output plots readers score "
-        "simulate solvers to_networkx"
+        "diagnose diagnostics difference export_graph fit_file load markov_blanket metrics next_experiment output "
+        "plots readers score simulate solvers to_networkx"
     ),
     # Short paths.
     "golem.datasets": "Dataset load_sachs",
