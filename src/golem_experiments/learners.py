@@ -113,6 +113,7 @@ _NEWER = {
     "intervention": "soft",
     "intercepts": "separate",
     "evidence": "auto",
+    "statistics": "auto",
 }
 
 

@@ -73,11 +73,19 @@ def test_knowledge_is_obeyed_and_named(table):
     right = Golem("nv", knowledge=Knowledge.named(required=[("a", "b")])).fit(table)
     found = sources(right)
     assert found["a", "b"] == "knowledge"
-    assert found["b", "c"] == "follows"  # or there would be a collider
+    assert found["b", "c"] == "none"  # only the absence of one edge speaks against a collider, and rows are not normal
     assert found["d", "e"] == found["d", "f"] == "shape"
     wrong = Golem("nv", knowledge=Knowledge.named(required=[("b", "a")])).fit(table)
     assert wrong.adjacency_[1, 0]
     assert sources(wrong)["b", "a"] == "knowledge"
+
+
+def test_directions_follow_from_knowledge_where_rows_are_normal():
+    noise = np.random.default_rng(5).normal(size=(600, 6))
+    rows = pd.DataFrame(noise @ np.linalg.inv(np.eye(6) - TRUTH), columns=NAMES)
+    found = sources(Golem("nv", knowledge=Knowledge.named(required=[("a", "b")])).fit(rows / rows.std()))
+    assert found["a", "b"] == "knowledge"
+    assert found["b", "c"] == "follows"  # or there would be a collider
 
 
 def test_moments_need_rows(table, model):

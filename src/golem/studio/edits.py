@@ -275,10 +275,11 @@ def script_text(path: str, state: State, knowledge: Mapping[str, Any] | None) ->
     names = ("drop", "na", "categorical", "numeric", "log", "environment")
     how = {name: value for name in names if (value := getattr(reading, name))}
     how |= {"targets": {label: [*own] for label, own in state.targets.items()}} if state.targets else {}
+    how |= {"missing": "auto", "strict": False}
     options = "".join(f", {name}={value!r}" for name, value in how.items())
     return (
         "from golem import Golem, fit_file\n\n"
         f"model = Golem({'' if knowledge is None else f'knowledge={dict(knowledge)!r}'})\n"
-        f"result = fit_file({path!r}, 'out', model{options}, missing='auto', strict=False)\n"
+        f"result = fit_file({path!r}, 'out', model{options})\n"
         'print(*result.model.edges_, sep="\\n")\n'
     )
