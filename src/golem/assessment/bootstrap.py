@@ -26,7 +26,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from golem.assessment.bootstrap_result import Bootstrap, Replicate, summarize
 from golem.data.checks import DataWarning
-from golem.data.inputs import read_knowledge
+from golem.data.inputs import table_knowledge
 from golem.data.moments import Moments
 from golem.data.resampling import half_of, row_sample
 from golem.data.table import Table
@@ -34,6 +34,8 @@ from golem.data.table_checks import check_table
 from golem.data.table_reading import Targets, read_table
 from golem.directions.by_shape import standardized_rows, why_unusable
 from golem.directions.equivalence_class import random_member
+from golem.directions.learned_graph import known
+from golem.estimator.direction_check import fitted_series
 from golem.estimator.golem import Golem, plain_model
 from golem.estimator.settings import is_counted, plain_number
 from golem.graphs.edges import Edges
@@ -155,6 +157,7 @@ def _source(model: Golem, data: Any, environments: Any, targets: Targets | None)
         targets = {part.label: fitted.named_targets[part.label] for part in fitted.environments} or None
     robust = model.settings.robust_moments if fitted is None else "ranks" if fitted.is_ranked else "off"
     how: dict[str, Any] = {"missing": model.missing, "robust": robust, "names": names}
+    how["series"] = fitted_series(model)
     table = read_table(data, environments=environments, targets=targets, **how)
     table.require_resampling()
     return table
@@ -175,8 +178,8 @@ def _require_sensible(model: Golem, replicates: int, level: float, n_jobs: int |
 
 def _replicate_settings(model: Golem, source: Table) -> dict[str, Any]:
     """Return the settings that all replicates share; a clone per replicate would copy masks and callbacks."""
-    known = read_knowledge(model.knowledge, source.names)
-    settings: dict[str, Any] = model.get_params(deep=False) | {"knowledge": known, "robust": "off"}  # `source` has it
+    masks = table_knowledge(model.knowledge, source)
+    settings: dict[str, Any] = model.get_params(deep=False) | {"knowledge": masks, "robust": "off"}  # `source` has it
     del settings["random_state"]
     settings["evidence"] = "fast"  # replicates are themselves a check of the directions
     score = score_of(source, model.settings.score_settings)
@@ -186,7 +189,7 @@ def _replicate_settings(model: Golem, source: Table) -> dict[str, Any]:
     units = source.parts[0].units
     by_shape = model.settings.uses_shape and "shape" in score.evidence()
     rows = units.rows(row_sample(len(units))) if by_shape else None
-    if rows is not None and why_unusable(standardized_rows(rows)):
+    if rows is not None and why_unusable(standardized_rows(rows), source.past):
         settings["shape"] = "off"  # a resample does not show that rows depend on each other
     penalty = plain_number(model.lambda_sparsity)
     if is_counted(model) and isinstance(penalty, int | float):
@@ -235,10 +238,12 @@ class _Replicates:
         status, score = model.solution_.status, model.fit_.score
         if status is Status.INTERRUPTED:
             return None
-        graph, undecided, B = model.adjacency_, model.graph_.matrix(model.graph_.directed_by("none")), model.weights_
+        learned = model.graph_
+        graph, B = learned.matrix(), learned.matrix(learned.weights)
+        undecided = learned.matrix(learned.directed_by("none"))
         if undecided.any():
             # A tie-break that is always the same would make weights and effects look certain.
-            member = random_member(graph, undecided & model.cpdag_.T, rng)
+            member = random_member(graph, undecided & learned.partially_directed(known(learned.reversible)).T, rng)
             B = np.where((member == graph).all(axis=0), B, score.refit(Edges.from_matrix(member).by_child()).matrix)
         edges, effects = np.nonzero(B), total_effects(B)
         return Replicate(graph, undecided, edges, B[edges], effects.astype(np.float32), status.is_final)

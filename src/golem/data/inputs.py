@@ -76,6 +76,24 @@ def numpy_rows(rows: Array) -> Matrix:
     return np.asarray(to_numpy(rows), dtype=float)
 
 
+def table_knowledge(knowledge: KnowledgeLike, table: Table) -> Knowledge:
+    """Return knowledge as masks for the columns of a table; nothing causes the past.
+
+    What is known about variables holds at every lag, unless a lag is named, such as `x@1`.
+    """
+    series, known = table.series, as_knowledge(knowledge)
+    if series is None or not series.lags:
+        return read_knowledge(known, table.names)
+    if isinstance(known, Knowledge) and len(known.forbidden) == len(series.variables):
+        known = known.by_name(series.variables)
+    if isinstance(known, NamedKnowledge):
+        known = known.at_lags(series)
+    found = read_knowledge(known, table.names)
+    forbidden = found.forbidden.copy()
+    forbidden[:, table.past] = True
+    return Knowledge(forbidden, found.required)
+
+
 def read_knowledge(knowledge: KnowledgeLike, names: Sequence[str]) -> Knowledge:
     """Return knowledge as masks for columns of these names; raise a ValueError if it does not fit them."""
     d, knowledge = len(names), as_knowledge(knowledge)

@@ -14,6 +14,7 @@ import numpy as np
 
 from golem.data.column_patterns import matches
 from golem.data.files.batches import naming
+from golem.data.series import Series
 from golem.data.tetrad_knowledge import BEGINS, parse_tetrad_knowledge
 from golem.graphs.dag import cycle_text, find_cycle
 from golem.runtime.messages import quoted, shown, suggestion
@@ -309,6 +310,30 @@ class NamedKnowledge:
         where, known = {name: k for k, name in enumerate(names)}, self.expanded(names)
         groups: Any = ([[where[name] for name in group] for group in getattr(known, key)] for key in _KEYS)
         return Knowledge.of(len(names), *groups)
+
+    def at_lags(self, series: Series) -> NamedKnowledge:
+        """Return the knowledge about the columns of a series.
+
+        Forbidden edges and tiers hold at every lag of the cause, required edges in the present, unless a lag is named.
+        """
+        columns, known = set(series.columns), self.expanded(series.variables)
+        known.require_columns(series.columns)
+        forbidden = list(known.forbidden)
+        steps = range(1, series.lags + 1)
+        variables = set(series.variables)
+        for cause, effect in known.forbidden:
+            if cause in variables and effect in variables:
+                forbidden += [(f"{cause}@{lag}", effect) for lag in steps]
+        later = [name for tier in known.tiers for name in tier]
+        if lagged := [name for name in later if name not in variables and name in columns]:
+            raise ValueError(f"Tiers are about variables, not about a lag such as {shown(lagged[0])}. Forbid edges.")
+        for number, tier in enumerate(known.tiers):
+            earlier = [name for one in known.tiers[:number] for name in one]
+            forbidden += [(f"{cause}@{lag}", effect) for cause in tier for effect in earlier for lag in steps]
+        required = set(known.required)
+        return NamedKnowledge(
+            tuple(e for e in dict.fromkeys(forbidden) if e not in required), known.required, known.tiers
+        )
 
     def document(self) -> dict[str, list[list[str]]]:
         """Return the content of a JSON file that `Knowledge.read` reads."""

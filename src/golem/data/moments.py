@@ -62,6 +62,8 @@ class Moments:
         The variables, whose columns are `names`; by default, every column is a variable, a number.
     patterns : Patterns, optional
         Which columns the rows have, if the moments were estimated by EM.
+    lost : int
+        Rows that do not count, because intercepts of the units of a panel were estimated; `n` is without them.
 
     Examples
     --------
@@ -82,6 +84,7 @@ class Moments:
     patterns: Patterns | None = None
     # Whether the products of all pairs of columns are known.
     has_scatter: ClassVar[bool] = True
+    lost: int = 0
 
     def __post_init__(self) -> None:
         if not self.coding.variables:
@@ -299,7 +302,8 @@ class Moments:
     @property
     def rows(self) -> int:
         """Number of rows that were used; EM uses all rows, and n is the number of complete rows that are as precise."""
-        return self.missing.rows_read if self.missing is not None and self.missing.method == "em" else self.n
+        by_em = self.missing is not None and self.missing.method == "em"
+        return self.missing.rows_read if self.missing is not None and by_em else self.n + self.lost
 
     @property
     def rows_in_words(self) -> str:
@@ -383,7 +387,7 @@ class Moments:
         """Return the moments of some of the columns, by number, which are those of another coding."""
         parts = self.shift[index], self.offset[index], self.scatter[np.ix_(index, index)]
         patterns = None if self.patterns is None else self.patterns.selected(index)
-        return Moments(self.n, *parts, coding.column_names, self.missing, coding, patterns)
+        return Moments(self.n, *parts, coding.column_names, self.missing, coding, patterns, self.lost)
 
     def __add__(self, other: Moments) -> Moments:
         """Return the moments of the rows of both (the merge of Chan, Golub and LeVeque around a common shift)."""
@@ -402,7 +406,8 @@ class Moments:
         between *= self.n * other.n / n
         scatter += between
         offset = self.offset + difference * (other.n / n)
-        return Moments(n, self.shift, offset, scatter, self.names, missing, self.coding)
+        lost = self.lost + other.lost
+        return Moments(n, self.shift, offset, scatter, self.names, missing, self.coding, lost=lost)
 
 
 def _to_digits(value: float, size: float) -> str:

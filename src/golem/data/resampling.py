@@ -39,10 +39,17 @@ _MORE_SHARDS = f"Read the files in {FEW_SHARDS} or more shards, better 100."
 _SHUFFLE = "Shuffle the rows of the files, with the labels in a column, or leave out the bootstrap."
 
 
-def units_of(moments: Moments, rows: Array | None, shards: Sequence[Moments] = (), ranked: bool = False) -> Units:
+def units_of(
+    moments: Moments,
+    rows: Array | None,
+    shards: Sequence[Moments] = (),
+    ranked: bool = False,
+    groups: NDArray[np.intp] | None = None,
+) -> Units:
     """Return what can be drawn from, given all rows or the moments of shards; raise a ValueError if there is nothing.
 
-    Missing values are treated as in the moments. `ranked` says that the moments are those of the normal scores.
+    Missing values are treated as in the moments. `ranked` says that the moments are those of the normal scores. Rows
+    of the same group, such as a unit of a panel, are drawn together.
     """
     if shards:
         return Shards(moments, tuple(shards))
@@ -53,7 +60,8 @@ def units_of(moments: Moments, rows: Array | None, shards: Sequence[Moments] = (
             "(golem.readers.shards_from_file)."
         )
     kind = CodedRows if not moments.coding.is_numeric else IncompleteRows if np.isnan(given).any() else Rows
-    return kind(moments, normal_scores(given, moments.coding), given) if ranked else kind(moments, given)
+    values = normal_scores(given, moments.coding) if ranked else given
+    return kind(moments, values, given if ranked else None, groups)
 
 
 def all_rows(moments: Moments, rows: Array | None) -> Matrix | None:
@@ -114,8 +122,16 @@ class Units(ABC):
 
     def draw(self, rng: np.random.Generator) -> Drawn:
         """Return a bootstrap resample, which counts as half of its rows."""
-        which = rng.integers(len(self), size=len(self))
+        groups = self.row_groups()
+        if groups is None:
+            which = rng.integers(len(self), size=len(self))
+        else:
+            which = np.concatenate([groups[k] for k in rng.integers(len(groups), size=len(groups))])
         return as_half(self.repeated(which)), functools.partial(self.rows, which)
+
+    def row_groups(self) -> list[NDArray[np.intp]] | None:
+        """Return the units that are drawn together; None if each is drawn by itself."""
+        return None
 
     def halves(self, pairs: int, rng: np.random.Generator, block: int = 1) -> Iterator[Drawn]:
         """Yield random complementary halves (Shah and Samworth 2013) of blocks of units; an odd one is left out.
@@ -124,8 +140,10 @@ class Units(ABC):
         that depend on each other stay together in blocks.
         """
         self._require(2 * self._least_in_half, "Halves")
-        order = self.by_content() if block == 1 else np.arange(len(self))
-        blocks = np.array_split(order, max(2, len(self) // block))
+        blocks = self.row_groups()
+        if blocks is None:
+            order = self.by_content() if block == 1 else np.arange(len(self))
+            blocks = np.array_split(order, max(2, len(self) // block))
         half = len(blocks) // 2
         for _ in range(pairs):
             shuffled = rng.permutation(len(blocks))
@@ -161,6 +179,7 @@ class RowsInMemory(Units):
     moments: Moments
     values: Matrix
     given: Matrix | None = None
+    groups: NDArray[np.intp] | None = None
     unit: ClassVar[Unit] = "rows"
     _least_in_half, _least_in_fold, _words = 3, 2, ("rows", "n_samples")
 
@@ -171,6 +190,13 @@ class RowsInMemory(Units):
     def rows(self, which: NDArray[np.intp]) -> Matrix:
         """Return some rows as they were given; they may have missing values."""
         return np.asarray((self.values if self.given is None else self.given)[which])
+
+    def row_groups(self) -> list[NDArray[np.intp]] | None:
+        """Return the rows of each group."""
+        if self.groups is None:
+            return None
+        order = np.argsort(self.groups, kind="stable")
+        return np.split(order, np.flatnonzero(np.diff(self.groups[order])) + 1)
 
     def by_content(self) -> NDArray[np.intp]:
         """Return the rows sorted by hashes of the ranks of their values.

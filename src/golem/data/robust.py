@@ -12,6 +12,7 @@ from golem.data.outliers import MOST_NUMBERS, outlying_values
 from golem.data.table import Part, Table
 from golem.data.unusable import unusable_variables
 from golem.runtime.messages import counted
+from golem.runtime.problems import ProblemError
 from golem.runtime.types import Matrix
 
 RobustChoice = Literal["auto", "ranks", "off"]
@@ -35,6 +36,10 @@ def robust_table(table: Table, robust: RobustChoice) -> Table:
     "auto" keeps the moments of the values.
     """
     if robust == "off" or table.is_ranked:
+        return table
+    if any(part.unit_means is not None for part in table.parts):
+        if robust == "ranks":
+            raise ProblemError.of("{robust='ranks'} cannot be used with units. Use {robust='off'}.")
         return table
     reason = f"{_RANKS[0].upper()}{_RANKS[1:]}."
     if robust == "auto":

@@ -20,6 +20,7 @@ from golem.data.coded_tables import parts_with_used_levels
 from golem.data.missing import Missing
 from golem.data.moments import Moments
 from golem.data.resampling import Drawn, Unit, require_shards
+from golem.data.series import Series
 from golem.data.table_part import Gaussian
 from golem.data.table_part import Part as Part
 from golem.data.table_part import RowSource as RowSource
@@ -47,6 +48,8 @@ class Table:
         Whether the columns have names of their own, and not x0, x1, ...
     robust_note : str
         Whether the moments are those of ranks, and why; empty if this was not asked.
+    series : Series or None
+        How the rows follow each other, and which variables are lags of others; None for independent rows.
 
     Examples
     --------
@@ -60,6 +63,7 @@ class Table:
     parts: tuple[Part, ...]
     is_named: bool = True
     robust_note: str = ""
+    series: Series | None = None
 
     @classmethod
     def single(cls, moments: Moments, rows: RowSource = None, is_named: bool = True) -> Table:
@@ -132,6 +136,16 @@ class Table:
     def environments(self) -> tuple[Part, ...]:
         """The parts that are labelled environments."""
         return tuple(part for part in self.parts if part.label)
+
+    @property
+    def lags(self) -> Indices:
+        """How many steps back each variable lies, shape (d,); 0 for the present."""
+        return np.zeros(self.d, dtype=np.intp) if self.series is None else self.series.lags_of(self.names)
+
+    @property
+    def past(self) -> Indices:
+        """The numbers of the variables that are lags of others: they are given, and have no causes."""
+        return np.flatnonzero(self.lags)
 
     @property
     def missing(self) -> Missing | None:
@@ -352,6 +366,17 @@ class Table:
             return self.parts[0].moments
         pool = self.pooled(range(len(self.parts)), intercepts)
         return replace(pool, n=self.n, scatter=pool.scatter * (self.n / pool.n), missing=self.missing)
+
+    def present_moments(self, intercepts: Intercepts = "separate") -> Moments:
+        """Return the moments of the variables in the present, given the past; without lags, those of all variables."""
+        whole, past = self.moments(intercepts), self.past
+        if not len(past):
+            return whole
+        S, present = whole.covariance, np.flatnonzero(self.lags == 0)
+        cross = S[np.ix_(past, present)]
+        left = S[np.ix_(present, present)] - cross.T @ np.linalg.lstsq(S[np.ix_(past, past)], cross, rcond=None)[0]
+        names = tuple(self.names[j] for j in present)
+        return Moments(whole.n, np.zeros(len(names)), np.zeros(len(names)), left * whole.n, names)
 
     @property
     def _columns(self) -> list[Moments]:

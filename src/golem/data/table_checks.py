@@ -109,6 +109,8 @@ def _check_rows(table: Table, bounded: bool) -> None:
         return
     if bounded:
         require_rows(part.moments)
+    if table.series is not None:  # what the past explains is not a dependence of rows
+        return
     numbers = np.flatnonzero(table.coding.levels == 0)
     if len(numbers):
         columns = rows if len(numbers) == table.d else rows[:, numbers]

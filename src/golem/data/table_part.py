@@ -13,13 +13,14 @@ from golem.data.coded_tables import CodedTable
 from golem.data.gaussian_em import observed_log_likelihood
 from golem.data.moments import Moments
 from golem.data.normal_scores import normal_scores
+from golem.data.panels import UnitMeans
 from golem.data.resampling import Drawn, Units, all_rows, units_of, with_rows_counted
 from golem.data.table_errors import other_width
 from golem.data.targets import naming_environment
 from golem.runtime.arrays import to_numpy
 from golem.runtime.names import column_names, positions
 from golem.runtime.problems import ProblemError
-from golem.runtime.types import Array, Matrix, Vector
+from golem.runtime.types import Array, Indices, Matrix, Vector
 
 # Coded rows of shape (r, d), or a function that reads them if they are needed; None if only moments are known.
 RowSource = Array | Callable[[], Array | None] | None
@@ -58,6 +59,10 @@ class Part:
         The moments of blocks of rows, to resample where the rows are not in memory.
     ranked : bool
         Whether the moments are those of the normal scores of the rows; see `with_ranks`.
+    groups : ndarray of shape (r,), or None
+        The number of the unit of each row, or of its block in a series: these are drawn together.
+    unit_means : UnitMeans or None
+        What intercepts of units take from the moments of rows, which are centred.
     """
 
     label: str
@@ -66,6 +71,8 @@ class Part:
     rows: RowSource = None
     shards: tuple[Moments, ...] = ()
     ranked: bool = False
+    groups: Indices | None = None
+    unit_means: UnitMeans | None = None
 
     def read_rows(self) -> Array | None:
         """Return the rows, which are read now if they are not in memory; None if only moments are known."""
@@ -91,7 +98,8 @@ class Part:
         targets = tuple(sorted(place[j] for j in self.targets if j in place))
         shards = tuple(shard.selected(moments.variables) for shard in self.shards)
         rows = self._changed(lambda rows: rows[:, list(variables)])
-        return replace(self, moments=moments, targets=targets, rows=rows, shards=shards)
+        means = None if self.unit_means is None else self.unit_means.reordered(np.asarray(variables))
+        return replace(self, moments=moments, targets=targets, rows=rows, shards=shards, unit_means=means)
 
     def _changed(self, change: Callable[[Array], Array]) -> RowSource:
         """Return the rows after a change, which is made when they are read."""
@@ -130,11 +138,12 @@ class Part:
     def units(self) -> Units:
         """The rows or shards to draw from; a ValueError if there are none, or only a sample of the rows."""
         with naming_environment(self.label):
-            return units_of(self.moments, self.read_rows(), self.shards, self.ranked)
+            return units_of(self.moments, self.read_rows(), self.shards, self.ranked, self.groups)
 
     def drawn(self, drawn: Drawn) -> Part:
         """Return some of the rows of this part, given what `units` has drawn."""
-        return replace(self, moments=drawn[0], rows=drawn[1], shards=())
+        moments = drawn[0] if self.unit_means is None else self.unit_means.corrected(drawn[0])
+        return replace(self, moments=moments, rows=drawn[1], shards=(), groups=None)
 
     def counting(self, share: float) -> Part:
         """Return the part with a share of its rows: of categories some rows, and else moments that count fewer."""

@@ -20,6 +20,7 @@ from golem.data.missing import MissingChoice
 from golem.data.moments import Moments
 from golem.data.resampling import merged
 from golem.data.robust import NOT_CHECKED, RobustChoice, robust_table
+from golem.data.series_reading import SeriesChoice, series_table
 from golem.data.table import Part, RowSource, Table
 from golem.data.table_errors import MissingValuesError
 from golem.data.table_input import are_booleans, is_mapping, is_table, real_matrix, rows_and_names
@@ -48,6 +49,7 @@ def read_table(
     rows: Any = None,
     names: Sequence[str] | None = None,
     statistics: Statistics = "dense",
+    series: SeriesChoice | None = None,
 ) -> Table:
     """Return a table, whatever it is given as.
 
@@ -69,6 +71,8 @@ def read_table(
         The variables of a fit: the columns are put in their order; see `Table.aligned`.
     statistics : {"dense", "sparse", "auto"}
         Covariances of all pairs, standardized columns, or the latter for tables with very many columns.
+    series : SeriesChoice, optional
+        The lags, the time and the unit of the rows. A `Table` has its own.
 
     Raises
     ------
@@ -87,12 +91,13 @@ def read_table(
     if isinstance(X, Table):
         _require_only(environments, targets)
         found = X if names is None else X.aligned(names)
+        series = None
     elif environments is not None or targets is not None:
         parts, is_named = _environments(X, environments, missing)
         ordered = parts if names is None else [part.aligned(names) for part in parts]
         found = Table.of_parts(ordered, targets, is_named)
     else:
-        found = _without_environments(X, missing)
+        found = _series(X, series, missing) if series else _without_environments(X, missing)
         found = found if names is None else found.aligned(names)
     return _with_rows(robust_table(found, robust), rows)
 
@@ -132,6 +137,21 @@ def _read_wide(X: Any, interventional: bool, missing: MissingChoice, robust: Rob
         values = np.asarray(check_array(values, dtype=float, ensure_all_finite=False))
     found = read_wide(values, names, has_names(X), robust == "ranks")
     return replace(found, robust_note=NOT_CHECKED) if robust == "auto" else found
+
+
+def _series(X: Any, series: SeriesChoice, missing: MissingChoice) -> Table:
+    """Return the windows of a series or panel."""
+    if isinstance(X, Moments) or are_shards(X):
+        raise ProblemError.of("Moments have no order of rows, so {lags=...} and {unit=...} need the rows.")
+    series.check()
+    found = {}
+    is_named = has_names(X)
+    for name in ("time", "unit"):
+        found[name] = getattr(series, name)
+        if isinstance(found[name], str):
+            X, found[name] = _without_column(X, found[name], name)
+    lags = 0 if series.lags is None else series.lags
+    return series_table(coded_rows(X), found["time"], found["unit"], lags, missing, is_named)
 
 
 def is_interventional(X: Any, environments: Any = None, targets: Targets | None = None) -> bool:
@@ -259,19 +279,17 @@ def _parts_of(tables: Mapping[str, CodedTable], missing: MissingChoice) -> list[
     return [Part(label, moments, rows=rows) for label, (moments, rows) in zip(tables, found, strict=True)]
 
 
-def _without_column(X: Any, column: str) -> tuple[Any, Any]:
-    """Return a table without the column of labels, and that column."""
+def _without_column(X: Any, column: str, parameter: str = "environments") -> tuple[Any, Any]:
+    """Return a table without the column that a parameter names, and that column."""
     import narwhals.stable.v1 as nw
 
     if not is_table(X):
-        raise ProblemError.of(
-            "{environments=} names a column, but X is an array without column names. Give one label per row.",
-            environments=column,
-        )
+        what = " names a column, but X is an array without column names. Give one value per row."
+        raise ProblemError(Set(parameter, column), what)
     frame = nw.from_native(X, eager_only=True)
     if column not in frame.columns:
         hint = suggestion(column, frame.columns, "columns")
-        raise ProblemError(f"There is no column {column!r} (", Set("environments"), f"). {hint}")
+        raise ProblemError(f"There is no column {column!r} (", Set(parameter), f"). {hint}")
     return frame.drop(column).to_native(), frame[column].to_native()
 
 

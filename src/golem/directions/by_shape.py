@@ -84,7 +84,12 @@ class ShapeEvidence:
 
 
 def directions_by_shape(
-    rows: Matrix, edges: Edges, found: list[Component], rank: Indices, n: float | None = None
+    rows: Matrix,
+    edges: Edges,
+    found: list[Component],
+    rank: Indices,
+    n: float | None = None,
+    past: Indices | None = None,
 ) -> ShapeEvidence:
     """Find the member of an equivalence class that fits the shapes of the noise best, and the directions to claim.
 
@@ -100,9 +105,11 @@ def directions_by_shape(
         The order in which nodes are visited.
     n : float, optional
         How many independent rows they are worth, by default their number.
+    past : ndarray, optional
+        The columns of a series that are lags of others.
     """
     Z = standardized_rows(rows)
-    reason = why_unusable(Z)
+    reason = why_unusable(Z, past)
     if reason:
         return ShapeEvidence(reason=reason, rows=len(Z))
     n, coarse = min(n or len(Z), len(Z)), coarse_columns(Z)
@@ -229,13 +236,21 @@ def coarse_columns(Z: Matrix) -> NDArray[np.bool_]:
     return coarse
 
 
-def why_unusable(Z: Matrix) -> str:
-    """Return why directions cannot be learned from standardized rows, or an empty string if they can."""
+def why_unusable(Z: Matrix, past: Indices | None = None) -> str:
+    """Return why directions cannot be learned from standardized rows, or an empty string if they can.
+
+    What the past of a series explains does not make its rows dependent.
+    """
     n = len(Z)
     if n < FEWEST_ROWS:
         return f"it needs {FEWEST_ROWS} complete rows, and there are {n}"
     # A column that numbers or sorts the rows does not make them dependent.
-    _, others = without_sorting(Z)
+    if past is not None and len(past):
+        present = np.delete(Z, past, axis=1)
+        others = present - Z[:, past] @ np.linalg.lstsq(Z[:, past], present, rcond=None)[0]
+        others = others / np.maximum(others.std(axis=0), 1e-12)
+    else:
+        _, others = without_sorting(Z)
     lags = np.abs(np.einsum("ij,ij->j", others[1:], others[:-1])) / n
     if lags.max(initial=0.0) > max(_LARGEST_LAG, _LAG_ERRORS / np.sqrt(n)):
         return (

@@ -34,6 +34,7 @@ from golem.directions.factors import few_factors
 from golem.directions.learned_graph import LearnedGraph
 from golem.directions.residual_tests import normality_test
 from golem.graphs.edges import Edges
+from golem.graphs.interventional import reversible_after
 from golem.runtime.arrays import to_numpy
 from golem.runtime.machine import available_cores
 from golem.runtime.progress import Counter
@@ -111,7 +112,7 @@ def evidence_by_structure(
     """Return the evidence for the directions of some edges of a graph; `score` has the table with its rows."""
     # Where a few hidden causes explain everything, no edge is real, and neither is its direction.
     margin, stability = np.full(len(graph), np.nan), np.full(len(graph), np.nan)
-    if not asked.any() or few_factors(score.table.moments(score.intercepts)):
+    if not asked.any() or few_factors(score.table.present_moments(score.intercepts)):
         return StructureEvidence(margin, stability)
     if isinstance(score, WideScore):
         rule = WideRule(LEAST_MARGIN, LEAST_STABILITY, MOST_ROWS, _FEW_ROWS, _NORMAL_LEVEL)
@@ -151,7 +152,7 @@ def evidence_by_structure(
 
 def _variants(score: NodeScore, edges: int) -> tuple[list[Variant], int]:
     """Return the variants, with an honest penalty and number of rows, and how many neighbouring rows stay together."""
-    penalty = _honest_penalty(score.d, edges)
+    penalty = _honest_penalty(score.d, edges, len(score.table.past))
     independent = _independent_share(score.table)
     block = 1 if independent == 1.0 else int(np.ceil(2 / independent))
     variants = score.penalized(penalty).variants()
@@ -159,9 +160,10 @@ def _variants(score: NodeScore, edges: int) -> tuple[list[Variant], int]:
     return [_counting(variant, counted) for variant in variants] if counted < 1 else variants, block
 
 
-def _honest_penalty(d: int, edges: int) -> L0:
-    """Return log n per edge plus twice the log odds that a pair has no edge."""
-    share = min(0.5, (edges + 1) / (d * (d - 1) / 2 + 2))
+def _honest_penalty(d: int, edges: int, past: int = 0) -> L0:
+    """Return log n per edge plus twice the log odds that a pair has no edge, of the pairs that are not both past."""
+    pairs = (d * (d - 1) - past * (past - 1)) / 2
+    share = min(0.5, (edges + 1) / (pairs + 2))
     return L0("mbic", gamma=float(np.log((1 - share) / share) / np.log(max(d, 2))))
 
 
@@ -173,6 +175,8 @@ def _counting(variant: Variant, share: float) -> Variant:
 def _independent_share(table: Table) -> float:
     """Return the effective number of rows as a share of all, if neighbouring rows of a part depend on each other."""
     shares = [1.0]
+    if table.series is not None:  # given the past, or the unit, rows are independent
+        return 1.0
     numbers = [variable.name for variable in table.coding.variables if not variable.is_category]
     columns = [j for j, variable in enumerate(table.coding.variables) if not variable.is_category]
     for part in table.parts:
@@ -235,7 +239,7 @@ def _half_directions(
     """Return the directions that the class of the best graph of a half has, together with the knowledge."""
     variant, table = half
     edges = search_order(variant.score(table).costs(), allowed=masks[0], required=masks[1], effort="fast").edges
-    directed = ~open_edges(edges, edges.find_reversible(), knowledge)
+    directed = ~open_edges(edges, reversible_after(edges, table.past), knowledge)
     return set(_pairs(edges, directed))
 
 

@@ -163,7 +163,7 @@ def _variance_evidence(problem: DirectionProblem, found: list[Component]) -> dic
         if (key := _arrows(edges, reversible)) not in classes:
             given = reversible & ~open_edges(edges, reversible, problem.knowledge)
             classes[key] = _candidate(problem, edges, components(edges, reversible, given, problem.rank))
-    if few_factors(problem.score.table.moments(problem.score.intercepts)):
+    if few_factors(problem.score.table.present_moments(problem.score.intercepts)):
         return {}
     n = problem.score.table.n
     odds = direction_odds(list(classes.values()), problem.covariance, n)
@@ -239,7 +239,7 @@ def _shape_evidence(problem: DirectionProblem, undirected: BoolVector, found: li
         shape = tuple(rows.shape)
         raise ValueError(f"The rows must have shape (rows, {score.d}), as their moments do; got {shape}.")
     sample = numpy_rows(rows[row_sample(len(rows))])
-    return directions_by_shape(sample, problem.graph, found, problem.rank, score.table.n)
+    return directions_by_shape(sample, problem.graph, found, problem.rank, score.table.n, score.table.past)
 
 
 def _explained(
@@ -263,7 +263,13 @@ def _explained(
         if (support := supports[k]) is not None:
             strength[k], error_rate[k] = support
     per_edge: dict[str, Any] = {
-        "sources": _sources(decisions, given, known_edges(graph, problem.knowledge), experiments.decided),
+        "sources": _sources(
+            decisions,
+            given,
+            known_edges(graph, problem.knowledge),
+            experiments.decided,
+            problem.score.table.lags[graph.causes] > 0,
+        ),
         "strength": strength,
         "error_rate": error_rate,
         "reversible": problem.reversible,
@@ -284,7 +290,7 @@ def _explained(
 
 
 def _sources(
-    decisions: Decisions, settled: BoolVector, given: BoolVector, by_intervention: BoolVector
+    decisions: Decisions, settled: BoolVector, given: BoolVector, by_intervention: BoolVector, by_time: BoolVector
 ) -> NDArray[np.str_]:
     """Return what the direction of each edge rests on; where several do, the last of these.
 
@@ -298,6 +304,7 @@ def _sources(
         ("interventions", by_intervention),
         ("unchecked", settled),
         ("knowledge", given),
+        ("time", by_time),
     ):
         sources[edges] = source
     return sources

@@ -118,7 +118,8 @@ class EdgeRecord(NamedTuple):
         Whether the direction has evidence or was given. If not, the edge is a link, and the weight belongs to one of
         the directions that are equally good.
     direction_from : str
-        "knowledge": it was given. "follows": it follows from what was given, together with this graph. "structure": all
+        "knowledge": it was given. "follows": it follows from what was given, together with this graph. "time": the
+        cause is in the past. "structure": all
         members of the equivalence class have this direction, also with free noise variances. "variances", "shape":
         only the noise variances (which depend on the units), or the shape of the noise, give it. "interventions":
         experiments give it. "unchecked": the class has this direction, but whether it is stable was not checked.
@@ -138,6 +139,8 @@ class EdgeRecord(NamedTuple):
     robustness_value : float or None
         Share of what the other parents leave of the variance of both ends that a hidden common cause would have to
         explain to remove the edge (Cinelli and Hazlett 2020).
+    lag : int
+        How many steps before the effect the cause lies; the source of a lagged edge is named `x@1`. 0 without lags.
     """
 
     source: str
@@ -151,6 +154,7 @@ class EdgeRecord(NamedTuple):
     standardized_weight: float | None = None
     standard_error: float | None = None
     robustness_value: float | None = None
+    lag: int = 0
 
 
 @dataclass(frozen=True, eq=False)

@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from golem.data.series_reading import SeriesChoice
 from golem.data.table_reading import Targets, read_table
 from golem.runtime.progress import Counter
+
+
+def fitted_series(model: Any) -> SeriesChoice:
+    """Return the order of the rows of a model, with the lags of its fit."""
+    choice: SeriesChoice = model.settings.series
+    series = getattr(getattr(model, "table_", None), "series", None)
+    return choice if series is None else replace(choice, lags=series.lags)
 
 
 class DirectionCheck:
@@ -52,7 +61,8 @@ class DirectionCheck:
         if X is not None:
             how: dict[str, Any] = {"missing": self.missing, "robust": "ranks" if self.table_.is_ranked else "off"}
             how["statistics"] = "sparse" if self.fit_.score.is_sparse else "dense"
-            table = read_table(X, environments=environments, targets=targets, names=self.table_.names, **how)
+            how |= {"names": self.table_.names, "series": fitted_series(self)}
+            table = read_table(X, environments=environments, targets=targets, **how)
         if self.fit_.graph.sources is None or not self.fit_.graph.directed_by("unchecked").any():
             return self
         if table is None:

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from golem.data.inputs import read_knowledge
+from golem.data.inputs import table_knowledge
 from golem.data.knowledge import Knowledge
 from golem.data.table import Table
 from golem.data.table_checks import check_table
@@ -25,6 +25,7 @@ from golem.gradient.gradient_solver import GradientSolver
 from golem.gradient.paper_recipe import PaperRecipe
 from golem.gradient.rounding import ChosenEdges, CycleRemoval, Rounded, choose_edges, round_to_dag, with_required
 from golem.graphs.edges import Edges
+from golem.graphs.interventional import reversible_after
 from golem.runtime.progress import Counter
 from golem.runtime.types import Matrix, Vector
 from golem.score.acyclicity import ACYCLICITIES
@@ -143,7 +144,7 @@ def prepare(table: Table, settings: Settings) -> tuple[NodeScore, Knowledge]:
         intervention=settings.intervention,
         intercepts=settings.intercepts,
     )
-    return score, read_knowledge(settings.knowledge, table.names)
+    return score, table_knowledge(settings.knowledge, table)
 
 
 def conclude(
@@ -161,7 +162,7 @@ def conclude(
         fit = weighted_edges(with_required(rounded.weights, knowledge.required), score.table.moments().covariance)
     graph = LearnedGraph(fit.causes, fit.children, score.d, fit.weights, fit.residual_variances)
     try:
-        reversible = graph.find_reversible()
+        reversible = reversible_after(graph, score.table.past)
     except ValueError:  # a cycle (cycles="none"): there is no equivalence class and no model
         return Fit(score.without_rows(), solution, graph, knowledge, start, threshold)
     _require_imperfect(score, fit)

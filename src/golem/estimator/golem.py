@@ -17,6 +17,7 @@ from golem.data.knowledge import KnowledgeLike
 from golem.data.missing import MissingChoice
 from golem.data.moments import Moments
 from golem.data.robust import RobustChoice
+from golem.data.series import LagChoice
 from golem.data.table import Intercepts, Intervention
 from golem.data.table_errors import NotNumericError
 from golem.data.table_reading import Statistics, Targets, is_interventional, read_table
@@ -114,6 +115,15 @@ class Golem(NotebookDisplay, DirectionCheck, TableEstimator, GraphMatrices, Conv
         Covariances of all pairs of columns, or correlations that are computed when they are needed, for tables with
         very many columns (docs/scale.md); "auto" chooses the latter from 5000 columns on. These must be complete
         tables of numbers from one environment, and noise variances are free.
+    lags : int or "auto", optional
+        For time series: how many steps back causes may lie. Lagged columns are named `x@1`, `x@2`, ...; nothing causes
+        the past. "auto" chooses the number by BIC (docs/series.md).
+    time : str or sequence, optional
+        The column of X with the time, or one value per row: the rows are sorted, and gaps end a stretch. By default the
+        order of the rows is time.
+    unit : str or sequence, optional
+        The column of X with the units of a panel, or one value per row. Lags never cross units, and every unit has an
+        intercept of its own.
     random_state : int, Generator or None
         Random seed of the search and of minibatches. None means 0, so that equal data give equal graphs.
     device : str
@@ -128,6 +138,8 @@ class Golem(NotebookDisplay, DirectionCheck, TableEstimator, GraphMatrices, Conv
 
     Attributes
     ----------
+    lag_weights_ : ndarray of shape (p, d, d)
+        Weights of the past: `lag_weights_[k - 1, i, j]` is that of i, k steps back, on j. All matrices are of the present.
     graph_ : LearnedGraph
         The learned graph as a list of edges, with weights and what decides each direction. The matrices below and
         `sem_` are made from it when they are first read; graphs of many thousand columns need no matrices.
@@ -216,6 +228,9 @@ class Golem(NotebookDisplay, DirectionCheck, TableEstimator, GraphMatrices, Conv
         intercepts: Intercepts = "separate",
         score_function: ScoreChoice = "auto",
         statistics: Statistics = "auto",
+        lags: LagChoice | None = None,
+        time: Any = None,
+        unit: Any = None,
         random_state: int | np.random.Generator | None = None,
         device: str = "cpu",
         dtype: Literal["float64", "float32"] = "float64",
@@ -242,6 +257,9 @@ class Golem(NotebookDisplay, DirectionCheck, TableEstimator, GraphMatrices, Conv
         self.intercepts = intercepts
         self.score_function = score_function
         self.statistics = statistics
+        self.lags = lags
+        self.time = time
+        self.unit = unit
         self.random_state = random_state
         self.device = device
         self.dtype = dtype
@@ -307,7 +325,7 @@ class Golem(NotebookDisplay, DirectionCheck, TableEstimator, GraphMatrices, Conv
         settings.require_for(is_interventional(X, environments, targets))
         how: dict[str, Any] = {"missing": self.missing, "robust": settings.robust_moments, "rows": rows}
         how["statistics"] = settings.table_statistics
-        table = read_table(X, environments=environments, targets=targets, **how)
+        table = read_table(X, environments=environments, targets=targets, series=settings.series, **how)
         self.adopt(learn(table, settings, file))
         if self.evidence == "full":
             self.check_directions(table)

@@ -6,6 +6,7 @@ import functools
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.exceptions import NotFittedError
 
 from golem.data.moments import Moments
@@ -42,52 +43,66 @@ class GraphMatrices:
     table_: Table = _AfterFit()  # type: ignore[assignment]
     fit_: Fit = _AfterFit()  # type: ignore[assignment]
 
+    def present(self, matrix: NDArray[Any]) -> NDArray[Any]:
+        """Return the rows and columns of the variables in the present, of a matrix of all columns of the table."""
+        here = np.flatnonzero(self.table_.lags == 0)
+        return matrix if len(here) == len(matrix) else matrix[np.ix_(here, here)]
+
     @functools.cached_property
     def weights_(self) -> Matrix:
         """Weights of the learned graph, shape (d, d)."""
-        return self.graph_.matrix(self.graph_.weights)
+        return self.present(self.graph_.matrix(self.graph_.weights))
+
+    @functools.cached_property
+    def lag_weights_(self) -> NDArray[np.float64]:
+        """Weights of the past, shape (p, d, d): entry [k - 1, i, j] is that of i, k steps back, on j."""
+        series, B, lags = self.table_.series, self.graph_.matrix(self.graph_.weights), self.table_.lags
+        here = np.flatnonzero(lags == 0)
+        place = {name: k for k, name in enumerate(self.table_.names)}
+        steps = range(1, 1 + (0 if series is None else series.lags))
+        past = [[place[f"{self.table_.names[j]}@{lag}"] for j in here] for lag in steps]
+        return np.array([B[np.ix_(rows, here)] for rows in past]).reshape(len(past), len(here), len(here))
 
     @functools.cached_property
     def raw_weights_(self) -> Matrix:
         """Weights before rounding, shape (d, d)."""
-        raw: Matrix = self.solution_.weights
-        return raw
+        return self.present(self.solution_.weights)
 
     @functools.cached_property
     def adjacency_(self) -> BoolMatrix:
         """Edges of the learned graph, shape (d, d)."""
-        return self.graph_.matrix()
+        return self.present(self.graph_.matrix())
 
     @functools.cached_property
     def cpdag_(self) -> BoolMatrix:
         """Equivalence class of the learned graph, shape (d, d)."""
-        return self.graph_.partially_directed(self._reversible)
+        return self.present(self.graph_.partially_directed(self._reversible))
 
     @functools.cached_property
     def undecided_(self) -> BoolMatrix:
         """Edges whose direction has no evidence, shape (d, d)."""
         graph = self._judged
-        return graph.matrix(graph.undecided)
+        return self.present(graph.matrix(graph.undecided))
 
     @functools.cached_property
     def by_variance_(self) -> BoolMatrix:
         """Edges whose direction rests only on the noise variances, shape (d, d)."""
-        return self.graph_.matrix(self.graph_.directed_by("variances"))
+        return self.present(self.graph_.matrix(self.graph_.directed_by("variances")))
 
     @functools.cached_property
     def by_shape_(self) -> BoolMatrix:
         """Edges whose direction rests on the shape of the noise, shape (d, d)."""
-        return self.graph_.matrix(self.graph_.directed_by("shape"))
+        return self.present(self.graph_.matrix(self.graph_.directed_by("shape")))
 
     @functools.cached_property
     def by_intervention_(self) -> BoolMatrix:
         """Edges whose direction rests on interventions, shape (d, d)."""
-        return self.graph_.matrix(self.graph_.directed_by("interventions"))
+        return self.present(self.graph_.matrix(self.graph_.directed_by("interventions")))
 
     @functools.cached_property
     def pdag_(self) -> BoolMatrix:
         """Arrows where a direction has evidence, undirected edges (links) elsewhere, shape (d, d)."""
-        return self._judged.partially_directed(self._judged.undecided)
+        return self.present(self._judged.partially_directed(self._judged.undecided))
 
     @property
     def _judged(self) -> LearnedGraph:
@@ -106,7 +121,7 @@ class GraphMatrices:
     @functools.cached_property
     def edges_(self) -> list[EdgeRecord]:
         """One record per edge, sorted by source, then target."""
-        graph, names, fit = self._judged, self.table_.names, self.fit_
+        graph, names, fit, lags = self._judged, self.table_.names, self.fit_, self.table_.lags
         sources = known(graph.sources).tolist()
         more = [graph.strength, graph.error_rate, fit.strengths, fit.standardized_weights, fit.standard_errors]
         more.append(fit.robustness)
@@ -118,6 +133,7 @@ class GraphMatrices:
                 sources[k] not in LINK_SOURCES,
                 sources[k],
                 *(None if values is None or np.isnan(values[k]) else float(values[k]) for values in more),
+                lag=int(lags[graph.causes[k]]),
             )
             for k in np.lexsort((graph.children, graph.causes)).tolist()
         ]
@@ -145,6 +161,11 @@ class GraphMatrices:
             raise AttributeError(
                 "A table with categories has no linear model (sem_). Its graph_ and edges_ have the weights between "
                 "numbers, and coefficients_ those of levels."
+            )
+        if len(self.table_.past):
+            raise AttributeError(
+                "A series has no model of one row (sem_). Its weights are in weights_ and lag_weights_, and its effects "
+                "over time in golem.impulse_responses(model)."
             )
         known(self.graph_.reversible)
         sem = LinearSEM.from_moments(self.weights_, score.likelihood.noise_variances(r), self.moments_)

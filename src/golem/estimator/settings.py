@@ -16,6 +16,7 @@ import numpy as np
 from golem.data.inputs import require_shape
 from golem.data.missing import require_choice
 from golem.data.robust import ROBUST, RobustChoice
+from golem.data.series_reading import SeriesChoice
 from golem.data.table import INTERCEPTS, INTERVENTIONS
 from golem.data.table_reading import STATISTICS, Statistics
 from golem.gradient.adam import Adam
@@ -74,6 +75,9 @@ class Settings:
     intercepts: Any
     score_function: Any
     statistics: Any
+    lags: Any
+    time: Any
+    unit: Any
     random_state: Any
     device: Any
     dtype: Any
@@ -91,6 +95,8 @@ class Settings:
         if self.score_function not in ("auto", "gaussian"):
             self._require_categories_allowed(self.score_function)
         require_choice(self.missing)
+        if self.series:
+            self._require_series_allowed()
         return self
 
     def require_for(self, environments: bool) -> None:
@@ -126,6 +132,33 @@ class Settings:
         return dataclasses.replace(solver, **given)  # type: ignore[type-var]
 
     @property
+    def series(self) -> SeriesChoice:
+        """What is known about the order of the rows."""
+        return SeriesChoice(self.lags, self.time, self.unit)
+
+    def _require_series_allowed(self) -> None:
+        """Raise a ValueError for settings that have no meaning with lags or units."""
+        self.series.check()
+        what = "lags" if self.lags is not None else "units"
+        if not self.counts_edges:
+            raise ProblemError(
+                Set("solver", self.solver), f" cannot be used with {what}. Use ", Set("solver", "order"), "."
+            )
+        if self.noise == "ev":
+            raise ProblemError.of(
+                "{noise='ev'} cannot be used with {what}: every variable has its own noise variance. Use {noise='auto'}.",
+                what=what,
+            )
+        if isinstance(self.init, str):
+            raise ValueError(f"init={self.init!r} cannot be used with {what}. Use an order or a graph.")
+        if self.score_function in DISCRETE or self.score_function == "mixed":
+            raise ProblemError.of(
+                "{score_function=} cannot be used with {what}, which need numbers. Use {score_function='auto'}.",
+                score_function=self.score_function,
+                what=what,
+            )
+
+    @property
     def counts_edges(self) -> bool:
         """Whether the solver counts edges, and so gives a graph without rounding."""
         return self.solver == "order" or isinstance(self.solver, Order)
@@ -133,8 +166,10 @@ class Settings:
     @functools.cached_property
     def edge_penalty(self) -> L0:
         """The penalty per edge of the order solver; for other solvers the default, for comparison."""
-        counted = self.counts_edges and self.lambda_sparsity is not None
-        return L0(plain_number(self.lambda_sparsity)) if counted else L0()
+        if self.counts_edges and self.lambda_sparsity is not None:
+            return L0(plain_number(self.lambda_sparsity))
+        # With lags, every node has many candidates that are nearly copies of each other.
+        return L0("ebic") if self.lags is not None and self.counts_edges else L0()
 
     @property
     def uses_shape(self) -> bool:
@@ -375,6 +410,8 @@ class Settings:
             )
         if isinstance(self.init, str):
             raise ValueError(f"init={self.init!r} does not fit environments. Use an order or a graph.")
+        if self.series:
+            raise ProblemError.of("Environments cannot be used with {lags=...}, {time=...} or {unit=...}.")
 
 
 def paper_settings(noise: str, accelerate: bool, own_solver: bool) -> dict[str, Any]:

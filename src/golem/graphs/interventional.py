@@ -46,7 +46,22 @@ def interventional_reversible(
     >>> interventional_reversible(chain, [(), (0,)]).tolist(), interventional_reversible(chain, [(), (2,)]).tolist()
     ([False, False], [True, False])
     """
-    sets = [nodes for nodes in deciding_sets(targets, edges.d, intervention) if nodes]
+    return _reversible(edges, [nodes for nodes in deciding_sets(targets, edges.d, intervention) if nodes])
+
+
+def reversible_after(edges: Edges, past: Collection[int]) -> BoolVector:
+    """Return for each edge whether the class leaves its direction open if some nodes are earlier than all others.
+
+    Examples
+    --------
+    >>> reversible_after(Edges(np.array([0, 1]), np.array([1, 2]), 3), [0]).tolist()
+    [False, False]
+    """
+    return _reversible(edges, [past] if len(past) else [])
+
+
+def _reversible(edges: Edges, sets: Sequence[Collection[int]]) -> BoolVector:
+    """Return which edges are open if every edge with exactly one end in one of the sets is decided."""
     if not sets or not len(edges):
         return edges.find_reversible()
     # Two more nodes that are not connected make a collider of each new node, which compels its edges.

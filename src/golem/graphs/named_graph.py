@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from golem.graphs.graph_document import CoefficientRecord, VariableRecord
 
 DirectionSource = Literal[
-    "knowledge", "follows", "structure", "variances", "shape", "interventions", "unchecked", "none"
+    "knowledge", "follows", "time", "structure", "variances", "shape", "interventions", "unchecked", "none"
 ]
 # Sources that are not evidence: an edge with one of them is a link, not an arrow.
 LINK_SOURCES: tuple[DirectionSource, ...] = ("unchecked", "none")

@@ -27,6 +27,7 @@ FROM_BOOTSTRAP = [*EDGE_COLUMNS][-6:]
 DIRECTIONS: dict[DirectionSource | None, str] = {
     "knowledge": "given by you",
     "follows": "follows from what you gave",
+    "time": "the past comes first",
     "structure": "from the structure",
     "variances": "from the noise variances",
     "shape": "from the shape of the noise",

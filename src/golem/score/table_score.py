@@ -241,7 +241,7 @@ class CountScore(_SumScore):
 def _raw_and_ranked(table: Table, score: Callable[[Table], NodeScore]) -> list[Variant]:
     """Return a score of the columns as they are, and of their normal scores, if the rows are at hand."""
     variants = [Variant("raw", table, score)]
-    if not table.is_ranked and all(part.has_all_rows for part in table.parts):
+    if not table.is_ranked and all(part.has_all_rows and part.unit_means is None for part in table.parts):
         variants.append(Variant("ranks", table.with_ranks(), score))
     return variants
 
@@ -317,7 +317,9 @@ def _by_columns(table: Table, settings: ScoreSettings) -> NodeScore:
         return BlockScore(**shared, no_shape="interventions change it")
     if name == "mixed":
         return BlockScore(**shared, no_shape="" if table.coding.is_discrete else "the table has categories")
-    return CovarianceScore(**shared, likelihood=settings.likelihood(table.n), noise=settings.noise)
+    # The past has the variances of the present, so only the present could have equal noise: every variable its own.
+    noise = settings.noise if table.series is None else "nv"
+    return CovarianceScore(**shared, likelihood=LIKELIHOODS[noise](table.n), noise=noise)
 
 
 def _all_codes(table: Table) -> Codes:

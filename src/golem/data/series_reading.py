@@ -1,0 +1,173 @@
+"""Read a table in memory as a series or panel: a `Table` whose columns are the present and its lags."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from golem.data.checks import DataWarning
+from golem.data.coded_tables import CodedTable, moments_of_parts
+from golem.data.missing import MissingChoice
+from golem.data.panels import SHORT, UnitMeans, centred_by_unit, unit_means
+from golem.data.series import (
+    LagChoice,
+    RowOrder,
+    Series,
+    blocks_of,
+    chosen_lags,
+    most_lags,
+    require_lag_names,
+    require_lags,
+    row_order,
+    stacked,
+)
+from golem.data.table import Part, Table
+from golem.data.variables import Coding
+from golem.runtime.arrays import to_numpy
+from golem.runtime.messages import counted, quoted, warn_user
+from golem.runtime.problems import ProblemError
+from golem.runtime.types import Indices, Matrix
+
+
+@dataclass(frozen=True)
+class SeriesChoice:
+    """What is known about the order of the rows.
+
+    Parameters
+    ----------
+    lags : int, "auto" or None
+        Number of lags; None for rows without an order.
+    time, unit : str, sequence of n values, or None
+        The time and the unit of each row, or the names of the columns that have them.
+    """
+
+    lags: LagChoice | None = None
+    time: Any = None
+    unit: Any = None
+
+    def __bool__(self) -> bool:
+        """Return whether anything is known."""
+        return self.lags is not None or self.time is not None or self.unit is not None
+
+    def check(self) -> None:
+        """Raise a ValueError for choices that have no meaning."""
+        if self.lags is not None:
+            require_lags(self.lags)
+        elif self.time is not None and self.unit is None:
+            raise ProblemError.of("{time=...} needs {lags=...}, such as {lags=1} or {lags='auto'}.")
+
+
+def series_table(
+    table: CodedTable, time: Any, unit: Any, lags: LagChoice, missing: MissingChoice, is_named: bool
+) -> Table:
+    """Return the table of the windows of a series or panel."""
+    coding, rows = table.coding, np.asarray(to_numpy(table.rows), dtype=float)
+    if coding.categories:
+        raise ValueError(
+            f"Lags and units need a table of numbers, but {quoted(coding.categories)} "
+            f"{'is a category' if len(coding.categories) == 1 else 'are categories'}. Leave them out, or use numbers."
+        )
+    if unit is not None and missing == "em":
+        raise ProblemError.of("{missing='em'} cannot be used with units. Use {missing='drop'}: complete windows.")
+    names, d = coding.names, len(coding.names)
+    if missing == "error":
+        moments_of_parts([table], missing)  # raises for missing and infinite values
+    order = row_order(len(rows), time, unit)
+    notes = list(order.notes)
+    if lags == "auto":
+        lags, most = _automatic(rows, order, d, missing)
+        notes.append(f"{counted(lags, 'lag')} chosen from 0 to {most} by BIC.")
+    require_lag_names(names, lags)
+    values, places = stacked(rows, order, lags)
+    _require_windows(len(values), lags)
+    if missing == "drop":
+        complete = ~np.isnan(values).any(axis=1)
+        if dropped := int((~complete).sum()):
+            notes.append(f"Values are missing in {dropped} of {len(values)} windows, which were dropped.")
+        values, places = values[complete], places[complete]
+        _require_windows(len(values), lags)
+    coded = Coding.numeric(Series(names, lags).columns)
+    if unit is None:
+        ((moments, kept),) = moments_of_parts([CodedTable(coded, values)], missing)
+        part = Part("", moments, rows=kept, groups=blocks_of(order.stretch[places], lags))
+        series = Series(names, lags, int(order.stretch[-1]) + 1, 0, 0, tuple(notes))
+        return Table((part,), is_named, series=series)
+    part, series = _panel(values, order, places, Series(names, lags, int(order.stretch[-1]) + 1), notes)
+    return Table((part,), is_named, series=series)
+
+
+def _require_windows(count: int, lags: int) -> None:
+    if count < 3:
+        raise ValueError(
+            f"Only {counted(count, 'row')} {'has' if count == 1 else 'have'} {counted(lags, 'earlier row')} without a "
+            "gap. Use fewer lags, or a longer series."
+        )
+
+
+def _automatic(rows: Matrix, order: RowOrder, d: int, missing: MissingChoice) -> tuple[int, int]:
+    """Return the number of lags that BIC chooses, and the largest that it tried."""
+    longest = int(np.bincount(order.stretch).max())
+    most = min(most_lags(len(rows), d), longest - 2)
+    if order.unit is not None:
+        most = min(most, max(1, int(np.median(np.bincount(order.unit))) // 3))
+    if most < 1:
+        return 0, 0
+    values, places = stacked(rows, order, most)
+    complete = ~np.isnan(values).any(axis=1)
+    values, places = values[complete], places[complete]
+    if order.unit is not None:
+        values, codes = _centred(values, order.unit[places])
+        counts = np.bincount(codes)
+        raw = values.T @ values / len(values)
+        means = unit_means(raw, counts, d, most, float(np.median(np.bincount(order.unit))))
+        n = round(len(values) * means.share)
+        return chosen_lags(raw + means.bias, n, d, most), most
+    values = values - values.mean(axis=0)
+    return chosen_lags(values.T @ values / len(values), len(values), d, most), most
+
+
+def _centred(values: Matrix, unit: Indices) -> tuple[Matrix, Indices]:
+    """Return the windows of units with at least two of them, centred, and the numbers of their units from 0."""
+    kept = np.bincount(unit)[unit] > 1
+    _, codes = np.unique(unit[kept], return_inverse=True)
+    return (centred_by_unit(values[kept], codes) if kept.any() else values[:0]), codes.astype(np.intp)
+
+
+def _panel(values: Matrix, order: RowOrder, places: Indices, series: Series, notes: list[str]) -> tuple[Part, Series]:
+    """Return the part of a panel with intercepts per unit, and its description."""
+    assert order.unit is not None
+    unit, every = order.unit[places], int(order.unit[-1]) + 1
+    values, codes = _centred(values, unit)
+    _require_windows(len(values), series.lags)
+    counts = np.bincount(codes)
+    if len(counts) < 2:
+        raise ProblemError.of("There is only one unit with two windows. Leave out {unit=...}.")
+    if few := every - len(counts):
+        notes.append(f"{counted(few, 'unit')} with fewer than two windows left out.")
+    periods = int(np.median(np.bincount(order.unit)))
+    notes.append(f"{len(counts)} units, each with an intercept of its own.")
+    names = series.columns
+    raw = values.T @ values / len(values)
+    means = unit_means(raw, counts.astype(float), len(series.variables), series.lags, periods)
+    if periods < SHORT and series.lags:
+        warn_user(
+            f"Units have only {periods} rows (median). Intercepts per unit then bias the effects of the past "
+            "(Nickell 1981). They were corrected for a stationary series; strong effects of the past stay uncertain.",
+            DataWarning,
+        )
+    moments = means.corrected(_raw_moments(values, names))
+    part = Part("", moments, rows=values, groups=codes, unit_means=means)
+    return part, replace(series, units=len(counts), periods=periods, notes=tuple(notes))
+
+
+def _raw_moments(values: Matrix, names: tuple[str, ...]) -> Any:
+    """Return the moments of centred windows about 0."""
+    from golem.data.moments import Moments
+
+    k = values.shape[1]
+    return Moments(len(values), np.zeros(k), np.zeros(k), values.T @ values, names)
+
+
+__all__ = ["SeriesChoice", "UnitMeans", "series_table"]
