@@ -287,6 +287,8 @@ def _read(graph: Any) -> tuple[BoolMatrix, tuple[str, ...] | None, str | None]:
     if isinstance(graph, BaseEstimator):
         check_is_fitted(graph, "moments_")
         _require_numbers([variable.name for variable in getattr(graph, "variables_", ()) if variable.is_category])
+        if getattr(getattr(graph, "table_", None), "series", None) is not None:
+            raise ValueError("The graph of a series or panel cannot be compared with rows that have no order.")
         edges = graph.adjacency_ if hasattr(graph, "adjacency_") else graph.cpdag_
         return edges, graph.moments_.names, graph.moments_.fingerprint
     if isinstance(graph, LinearSEM | NamedGraph):

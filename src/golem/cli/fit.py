@@ -182,6 +182,9 @@ def fit(
     table: TableOptions = TableOptions(),  # noqa: B008
     environment: options.EnvironmentColumn = None,
     environments: options.EnvironmentFiles = False,
+    lags: options.Lags = None,
+    time: options.TimeColumn = None,
+    unit: options.UnitColumn = None,
     targets: options.TargetsOption = None,
     repeat: Annotated[
         Path | None,
@@ -207,6 +210,7 @@ def fit(
         golem fit data.csv -o out
         golem fit data.csv --noise ev --forbid 'A->B' --bootstrap 100
         golem fit experiments/data.csv --environment environment --targets experiments/targets.json
+        golem fit data.csv --lags auto
         golem fit --from out/graph.json -o again
 
     Writes `graph.json`, `edges.csv`, `weights.csv` (only for tables with at most 1000 columns), `graph.png` and
@@ -260,6 +264,9 @@ def fit(
                 intervention=intervention,
                 intercepts=intercepts,
                 score_function=score,
+                lags=options.number_of_lags(lags),
+                time=time,
+                unit=unit,
                 device=device,
                 random_state=seed,
             )
@@ -302,6 +309,8 @@ def _screen(result: FitResult, said: int) -> Screen:
 
     document, selection, proof = result.document, result.selection, result.certificate
     sentences = [learned_sentence(document)]
+    if document.series is not None:
+        sentences.append(" ".join(document.series.notes))
     if gaps := document.missing:
         how = "Gaussian EM estimated what needs them" if gaps["method"] == "em" else "these rows were dropped"
         missing = "1 value is" if gaps["cells"] == 1 else f"{gaps['cells']} values are"

@@ -176,7 +176,10 @@ def print_json(document: GraphDocument, more: dict[str, Any]) -> None:
 def learned_sentence(document: GraphDocument) -> str:
     """Return what was learned in one sentence."""
     edges, links = document.edge_rows(), document.undecided or 0
-    total, among = len(edges), f"among {counted(document.d or len(document.names), 'variable')}"
+    series = document.series
+    variables = len(series.variables) if series is not None else document.d or len(document.names)
+    back = f" and {counted(series.lags, 'step')} back" if series is not None and series.lags else ""
+    total, among = len(edges), f"among {counted(variables, 'variable')}{back}"
     if not total:
         return f"No edges {among}: no relation is stronger than chance explains."
     if links == total:

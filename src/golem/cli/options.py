@@ -27,12 +27,14 @@ search = partial(typer.Option, rich_help_panel="Search")
 checks = partial(typer.Option, rich_help_panel="Checks")
 knowledge = partial(typer.Option, rich_help_panel="Knowledge")
 experiments = partial(typer.Option, rich_help_panel="Experiments")
+series = partial(typer.Option, rich_help_panel="Time series and panels")
 data = partial(typer.Option, rich_help_panel="Data")
 
 # The options that the help of a command with many options shows first; --help-all shows all.
 EVERYDAY = (
     "output", "verbose", "bootstrap", "require", "forbid", "knowledge", "tiers", "outcome", "exogenous", "missing",
     "categorical", "columns", "drop", "log", "methods", "truth", "environment", "targets",
+    "lags", "time", "unit",
 )  # fmt: skip
 
 
@@ -156,6 +158,26 @@ Header = Annotated[
     data("--header/--no-header", help="Whether the first line holds column names.  [default: detected]"),
 ]
 
+Lags = Annotated[
+    str | None,
+    series(
+        "--lags",
+        metavar="N|auto",
+        help="Number of steps back that causes may lie, or auto: chosen by BIC. A lagged column is named 'x@1'.",
+    ),
+]
+TimeColumn = Annotated[
+    str | None,
+    series("--time", metavar="COLUMN", help="Column with the time.  [default: the order of the rows]"),
+]
+UnitColumn = Annotated[
+    str | None,
+    series(
+        "--unit",
+        metavar="COLUMN",
+        help="Column with the units of a panel: lags never cross units, and each has its own intercept.",
+    ),
+]
 EnvironmentColumn = Annotated[
     str | None,
     experiments("--environment", metavar="COLUMN", help="Column with the experiment of each row."),
@@ -219,6 +241,16 @@ def number_or_word(text: str | None, option: str, *words: str) -> Any:
             return text
         known = ", ".join(["a number", *words[:-1]]) + f" or {words[-1]}"
         raise typer.BadParameter(f"{text!r} is not {known}.", param_hint=option) from None
+
+
+def number_of_lags(text: str | None) -> Any:
+    """Return the number of lags, or auto."""
+    if text is None or text == "auto":
+        return text
+    try:
+        return int(text)
+    except ValueError:
+        raise typer.BadParameter(f"{text!r} is not a whole number or auto.", param_hint="--lags") from None
 
 
 @contextlib.contextmanager

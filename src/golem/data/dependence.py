@@ -13,6 +13,7 @@ from golem.data.checks import DataWarning
 from golem.data.moments import Moments
 from golem.runtime.arrays import to_numpy
 from golem.runtime.messages import quoted, warn_user
+from golem.runtime.problems import Text
 from golem.runtime.types import Array, BoolVector, Matrix, Vector
 
 LEVEL = 1e-4
@@ -23,8 +24,8 @@ _LAGS, _ROWS_PER_LAG, _LAGS_OF_SUM = 10, 20, 1000
 _FEWEST_ROWS, _FEWEST_STEPS = 30, 10
 # A fit checks so many of its first rows at least, and of longer tables no more numbers than this.
 _FEWEST_CHECKED, _MOST_NUMBERS = 300, 40_000
-REMEDY = (
-    "If the rows are a time series or come in groups, trust only strong edges, or use rows that are further apart. "
+REMEDY = Text.of(
+    "If the rows are a time series, learn lags ({lags='auto'}). If they come in groups, name the column ({unit=...}). "
     "Shuffling hides the dependence and does not repair it. If independent rows were only sorted, ignore this."
 )
 
@@ -134,7 +135,8 @@ def warn_of_dependent_rows(names: Sequence[str], rows: Array, n: int) -> None:
     found = dependence(tuple(names), some[~np.isnan(some).any(axis=1)])
     if found is not None and found.is_found and found.share < HARMLESS:
         said = found.sentence(len(names), n, max(2, round(found.share * n)))
-        warn_user(f"{said} Edges, directions and their strengths are therefore overstated. {REMEDY}", DataWarning)
+        overstated = f"{said} Edges, directions and their strengths are therefore overstated. "
+        warn_user(Text(overstated, REMEDY), DataWarning)
 
 
 def _counts_up(column: Vector) -> bool:

@@ -1,9 +1,9 @@
 """Panels: an intercept per unit, and the bias that estimating it has in short ones.
 
 Centring the windows of a unit over W windows takes the mean out of the covariances: with autocovariances G(h), the
-expected products of centred columns that lie j and k steps back are G(k - j) minus the mean of G(t - s + k - j) over all
-pairs of windows. For W of a few rows this bias (Nickell 1981) looks like a strong negative effect of the past. It is
-linear in G, and a stationary autoregression gives G at all lags from those that are observed. So the correction is a
+expected products of centred columns that lie j and k steps back are G(k - j) minus the mean of G(t - s + k - j) over
+all pairs of windows. For W of a few rows this bias (Nickell 1981) looks like a strong negative effect of the past. It
+is linear in G, and a stationary autoregression gives G at all lags from those that are observed. So the correction is a
 fixed point: correct the covariance, fit the autoregression, extend G, and correct again.
 """
 

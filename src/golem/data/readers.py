@@ -262,7 +262,15 @@ def environments_from_file(
     ([3, 3], ((), (0,)))
     """
     types: dict[str, Any] = {"categorical": categorical, "numeric": numeric}
-    table = TableFiles.open(path, columns=columns, drop=drop, header=header, na=na, hidden=environment, **types)
+    table = TableFiles.open(
+        path,
+        columns=columns,
+        drop=drop,
+        header=header,
+        na=na,
+        hidden=[] if environment is None else [environment],
+        **types,
+    )
     table = table.labelled(environment, targets)
     parts = _typed_shards(table, 1, missing=missing, progress=progress, scheduler=scheduler)
     return Table.of({label: merged(shards) for label, shards in parts.items()}, targets)

@@ -46,8 +46,8 @@ class Reading:
             items = None if given is None else listed(given)
             object.__setattr__(self, name, list(map(str, items)) if name == "na" and items is not None else items)
 
-    def open(self, paths: Sequence[str]) -> TableFiles:
-        """Open the files of a table."""
+    def open(self, paths: Sequence[str], hidden: Sequence[str] = ()) -> TableFiles:
+        """Open the files of a table; `hidden` columns, such as time, are not variables."""
         return TableFiles.open(
             paths,
             columns=self.columns,
@@ -57,7 +57,7 @@ class Reading:
             categorical=self.categorical,
             numeric=self.numeric,
             log=self.log,
-            hidden=self.environment,
+            hidden=[*hidden, *([] if self.environment is None else [self.environment])],
         )
 
     def without(self, unusable: Sequence[Unusable], progress: ProgressDisplay) -> Reading:

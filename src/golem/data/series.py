@@ -23,7 +23,7 @@ _GAP = 1.5
 # Where so many steps are shorter than half of the usual one, time is not evenly spaced.
 _UNEVEN = 0.1
 # Lags that "auto" compares, and rows per parameter of a regression that the largest of them leaves.
-_MOST_LAGS, _ROWS_PER_PARAMETER = 8, 3
+MOST_LAGS, _ROWS_PER_PARAMETER = 8, 3
 
 
 @dataclass(frozen=True)
@@ -44,6 +44,8 @@ class Series:
         The median number of rows per unit.
     notes : tuple of str
         What the user should know about how the rows were read.
+    renamed : tuple of (str, str)
+        Other names of columns, and the columns that they stand for.
 
     Examples
     --------
@@ -60,6 +62,7 @@ class Series:
     units: int = 0
     periods: int = 0
     notes: tuple[str, ...] = ()
+    renamed: tuple[tuple[str, str], ...] = ()
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -69,7 +72,8 @@ class Series:
     @property
     def _places(self) -> dict[str, tuple[str, int]]:
         steps = range(self.lags + 1)
-        return {lagged_name(name, lag): (name, lag) for lag in steps for name in self.variables}
+        found = {lagged_name(name, lag): (name, lag) for lag in steps for name in self.variables}
+        return {new: found[old] for new, old in self.renamed} or found
 
     def lag_of(self, column: str) -> int:
         """Return how many steps back a column lies."""
@@ -179,7 +183,7 @@ def _cells(values: Any, n: int, what: str) -> list[Any]:
     import narwhals.stable.v1 as nw
 
     try:
-        cells = nw.from_native(values, series_only=True).to_list()
+        cells = list(nw.from_native(values, series_only=True).to_list())
     except TypeError:
         cells = list(values.tolist() if isinstance(values, np.ndarray) else values)
     if len(cells) != n:
@@ -262,7 +266,7 @@ def stacked(rows: Matrix, order: RowOrder, lags: int) -> tuple[Matrix, Indices]:
 
 def most_lags(n: int, d: int) -> int:
     """Return the largest number of lags that "auto" tries for n rows of d variables."""
-    return max(1, min(_MOST_LAGS, (n // _ROWS_PER_PARAMETER - d) // max(1, d), (n - 1) // 4))
+    return max(1, min(MOST_LAGS, (n // _ROWS_PER_PARAMETER - d) // max(1, d), (n - 1) // 4))
 
 
 def chosen_lags(covariance: Matrix, n: int, d: int, most: int) -> int:

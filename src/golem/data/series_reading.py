@@ -10,7 +10,7 @@ import numpy as np
 from golem.data.checks import DataWarning
 from golem.data.coded_tables import CodedTable, moments_of_parts
 from golem.data.missing import MissingChoice
-from golem.data.panels import SHORT, UnitMeans, centred_by_unit, unit_means
+from golem.data.panels import SHORT, centred_by_unit, unit_means
 from golem.data.series import (
     LagChoice,
     RowOrder,
@@ -50,6 +50,11 @@ class SeriesChoice:
     def __bool__(self) -> bool:
         """Return whether anything is known."""
         return self.lags is not None or self.time is not None or self.unit is not None
+
+    @property
+    def columns(self) -> list[str]:
+        """The names of the columns that have the time and the unit."""
+        return [name for name in (self.time, self.unit) if isinstance(name, str)]
 
     def check(self) -> None:
         """Raise a ValueError for choices that have no meaning."""
@@ -121,7 +126,7 @@ def _automatic(rows: Matrix, order: RowOrder, d: int, missing: MissingChoice) ->
         values, codes = _centred(values, order.unit[places])
         counts = np.bincount(codes)
         raw = values.T @ values / len(values)
-        means = unit_means(raw, counts, d, most, float(np.median(np.bincount(order.unit))))
+        means = unit_means(raw, counts.astype(float), d, most, float(np.median(np.bincount(order.unit))))
         n = round(len(values) * means.share)
         return chosen_lags(raw + means.bias, n, d, most), most
     values = values - values.mean(axis=0)
@@ -168,6 +173,3 @@ def _raw_moments(values: Matrix, names: tuple[str, ...]) -> Any:
 
     k = values.shape[1]
     return Moments(len(values), np.zeros(k), np.zeros(k), values.T @ values, names)
-
-
-__all__ = ["SeriesChoice", "UnitMeans", "series_table"]

@@ -16,6 +16,7 @@ from golem.data.column_patterns import expanded
 from golem.data.files.batches import naming
 from golem.data.files.covariance_files import CovarianceFile, is_tetrad_covariance
 from golem.data.files.level_scan import reading_categories
+from golem.data.files.ordered_rows import read_cells, require_column
 from golem.data.files.standard_input import source_name
 from golem.data.files.streaming import KeptRows
 from golem.data.files.table_files import TableFiles, find_files
@@ -27,6 +28,7 @@ from golem.data.readers import COPIES_OF_EM, FileRows, moments_by_em, read_rows,
 from golem.data.reading import Reading
 from golem.data.refused_tables import describing_refusal
 from golem.data.resampling import merged
+from golem.data.series_reading import SeriesChoice, series_table
 from golem.data.table import Part, Table
 from golem.data.table_reading import Targets
 from golem.data.table_summary import TableSummary
@@ -67,10 +69,18 @@ def open_source(
     scheduler: str | None = None,
     strict: bool = True,
     targets: Targets | None = None,
+    series: SeriesChoice | None = None,
 ) -> Source:
     """Open the files of a table, of environments with these targets, or a covariance matrix; see `TableSource`."""
     how: dict[str, Any] = {"divided": divided, "halved": halved, "checked": checked, "whole": whole}
-    how |= {"scheduler": scheduler, "strict": strict}
+    how |= {"scheduler": scheduler, "strict": strict, "series": series}
+    if series:
+        if scheduler is not None:
+            raise ProblemError.of("{scheduler=...} cannot be used with {lags=...} or {unit=...}.")
+        if reading.covariance or reading.rows is not None:
+            raise ProblemError.of(
+                "A covariance matrix has no order of rows, so {lags=...} and {unit=...} need the rows."
+            )
     if reading.has_environments(targets):
         return TableSource(reading.open(paths).labelled(reading.environment, targets), targets, **how)
     if reading.covariance:
@@ -78,7 +88,7 @@ def open_source(
     if reading.rows is not None and not _is_covariance(paths):
         raise ProblemError.of("Only a covariance matrix needs {rows=...}. Add {covariance=True}, or remove {rows=...}.")
     try:
-        table = reading.open(paths)
+        table = reading.open(paths, series.columns if series else ())
     except ValueError:
         if _is_covariance(paths):
             return CovarianceSource(paths, reading, divided, scheduler)
@@ -194,6 +204,8 @@ class TableSource:
         Address of a Dask scheduler whose workers read the files.
     strict : bool
         Whether an error refuses the table, so that it is described as a whole.
+    series : SeriesChoice, optional
+        The lags, and the columns with the time and the unit of each row.
     """
 
     def __init__(
@@ -207,7 +219,12 @@ class TableSource:
         whole: bool = False,
         scheduler: str | None = None,
         strict: bool = True,
+        series: SeriesChoice | None = None,
     ) -> None:
+        self._series = series or SeriesChoice()
+        for parameter in ("time", "unit"):
+            if (column := getattr(self._series, parameter)) is not None:
+                require_column(files, column, parameter)
         self.files, self._targets, self._whole, self._scheduler = files, targets, whole, scheduler
         self._strict = strict
         self.names, self.all_names, self.made_up_names = files.names, files.files[0].names, files.made_up_names
@@ -267,10 +284,22 @@ class TableSource:
                 )
         found = [self._part(label, shards) for label, shards in parts.items()]
         table = Table.of_parts(found, self._targets) if self.files.labels else Table(tuple(found))
+        if self._series:
+            table = self._windows(table, missing)
         self._read = missing, table
         if len(found) == 1 and table.n == table.d and table.coding.is_numeric and self.checked_rows is not None:
             _require_no_covariance(self.checked_rows, source_name(self.paths[0]))
         return table
+
+    def _windows(self, table: Table, missing: MissingChoice) -> Table:
+        """Return the table of the windows of a series, given that of its rows."""
+        if found := unusable_variables(table.moments()):
+            raise unusable_error(found)
+        self._rows_read = table.parts[0].moments.rows
+        choice, rows = self._series, read_rows(self.files).values
+        time, unit = (None if name is None else read_cells(self.files, name) for name in (choice.time, choice.unit))
+        coded = CodedTable(self.files.coding, rows)
+        return series_table(coded, time, unit, 0 if choice.lags is None else choice.lags, missing, True)
 
     def _part(self, label: str, shards: Sequence[Moments]) -> Part:
         """Return the part of an environment, or the only part."""
@@ -356,6 +385,7 @@ class TableSource:
         table = self.table
         counts = {} if table.missing is None else table.missing.columns
         rows = table.n if table.missing is None else table.missing.rows_read
+        rows = rows if table.series is None else self._rows_read
         kept = self._kept_rows
         kept = None if kept is None else kept[:, : len(self.names)]
         return TableSummary.of(self.files.coding, rows, kept, counts, self.files.chosen, self.files.padded)
@@ -369,6 +399,8 @@ class TableSource:
         table = self.table
         if self.files.labels:
             return None
+        if table.series is not None:
+            return np.asarray(table.parts[0].read_rows())
         if self._scheduler is None and table.n * len(table.coding.column_names) <= MOST_NUMBERS:
             return self._recoded(self._all_rows)
         rows = self._kept.sample

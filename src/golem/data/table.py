@@ -183,7 +183,10 @@ class Table:
 
     def renamed(self, names: Sequence[str]) -> Table:
         """Return the same moments of variables with other names, without rows."""
-        return self.with_moments(part.moments.renamed(names) for part in self.parts)
+        series = (
+            None if self.series is None else replace(self.series, renamed=tuple(zip(names, self.names, strict=True)))
+        )
+        return replace(self.with_moments(part.moments.renamed(names) for part in self.parts), series=series)
 
     def without_rows(self) -> Table:
         """Return the same moments, without rows."""

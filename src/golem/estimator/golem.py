@@ -139,7 +139,8 @@ class Golem(NotebookDisplay, DirectionCheck, TableEstimator, GraphMatrices, Conv
     Attributes
     ----------
     lag_weights_ : ndarray of shape (p, d, d)
-        Weights of the past: `lag_weights_[k - 1, i, j]` is that of i, k steps back, on j. All matrices are of the present.
+        Weights of the past: `lag_weights_[k - 1, i, j]` is that of i, k steps back, on j. Other matrices are of the
+        present.
     graph_ : LearnedGraph
         The learned graph as a list of edges, with weights and what decides each direction. The matrices below and
         `sem_` are made from it when they are first read; graphs of many thousand columns need no matrices.

@@ -60,7 +60,7 @@ class GraphMatrices:
         here = np.flatnonzero(lags == 0)
         place = {name: k for k, name in enumerate(self.table_.names)}
         steps = range(1, 1 + (0 if series is None else series.lags))
-        past = [[place[f"{self.table_.names[j]}@{lag}"] for j in here] for lag in steps]
+        past = [np.array([place[f"{self.table_.names[j]}@{lag}"] for j in here], dtype=np.intp) for lag in steps]
         return np.array([B[np.ix_(rows, here)] for rows in past]).reshape(len(past), len(here), len(here))
 
     @functools.cached_property
@@ -132,8 +132,8 @@ class GraphMatrices:
                 float(graph.weights[k]),
                 sources[k] not in LINK_SOURCES,
                 sources[k],
-                *(None if values is None or np.isnan(values[k]) else float(values[k]) for values in more),
-                lag=int(lags[graph.causes[k]]),
+                *(None if values is None or np.isnan(values[k]) else float(values[k]) for values in more),  # type: ignore[arg-type]
+                lag=int(lags[graph.causes[k]]),  # type: ignore[misc]
             )
             for k in np.lexsort((graph.children, graph.causes)).tolist()
         ]
@@ -164,8 +164,8 @@ class GraphMatrices:
             )
         if len(self.table_.past):
             raise AttributeError(
-                "A series has no model of one row (sem_). Its weights are in weights_ and lag_weights_, and its effects "
-                "over time in golem.impulse_responses(model)."
+                "A series has no model of one row (sem_). Its weights are in weights_ and lag_weights_, and its "
+                "effects over time in golem.impulse_responses(model)."
             )
         known(self.graph_.reversible)
         sem = LinearSEM.from_moments(self.weights_, score.likelihood.noise_variances(r), self.moments_)

@@ -146,7 +146,8 @@ class Settings:
             )
         if self.noise == "ev":
             raise ProblemError.of(
-                "{noise='ev'} cannot be used with {what}: every variable has its own noise variance. Use {noise='auto'}.",
+                "{noise='ev'} cannot be used with {what}: every variable has its own noise variance. Use "
+                "{noise='auto'}.",
                 what=what,
             )
         if isinstance(self.init, str):

@@ -1,7 +1,8 @@
 """The graph document, which is the content of graph.json. Only this module defines, checks, writes and reads its keys.
 
 A document describes a graph and, if it comes from a fit, how the fit went, its settings, the bootstrap and the
-findings. Unknown values are null. Version 2 lists the edges. Version 1, which stored full matrices, can still be read.
+findings. Unknown values are null. Version 2 lists the edges, and version 3 is for graphs with lags. Version 1, which
+stored full matrices, can still be read.
 """
 
 from __future__ import annotations
@@ -18,6 +19,8 @@ from golem.graphs.named_graph import EdgeRow, NamedGraph, current_columns, weigh
 from golem.runtime.messages import counted, quoted
 
 FORMAT_VERSION = 2
+# Graphs with lags have nodes such as `x@1`, and edges with a column `lag`.
+LAGGED_VERSION = 3
 # An edge has source, target, and columns of any name; `golem.graphs.named_graph.EdgeRow` has those of a learned graph.
 EdgeValues = dict[str, str | bool | float | None]
 Numbers = dict[str, float | None]
@@ -46,6 +49,17 @@ class SourceRecord(msgspec.Struct, kw_only=True):
     environment: str | None = None
     environments: bool = False
     targets: str | None = None
+
+
+class SeriesRecord(msgspec.Struct, kw_only=True):
+    """How the rows follow each other; see `golem.data.series.Series`."""
+
+    variables: list[str] = []
+    lags: int = 0
+    stretches: int = 1
+    units: int = 0
+    periods: int = 0
+    notes: list[str] = []
 
 
 class EnvironmentRecord(msgspec.Struct, kw_only=True):
@@ -194,6 +208,7 @@ class GraphDocument(msgspec.Struct, kw_only=True):
     robust_note: str | None = None
     noise: NoiseRecord | None = None
     environments: list[EnvironmentRecord] | None = None
+    series: SeriesRecord | None = None
     missing: dict[str, Any] | None = None
     status: StatusRecord | None = None
     interrupted: bool | None = None
@@ -250,6 +265,11 @@ class GraphDocument(msgspec.Struct, kw_only=True):
         for name in ("r2", "noise_variances", "intercepts", "variables"):
             if len(getattr(self, name) or self.names) != d:
                 raise ValueError(f"{name} must have {counted(d, 'number')}, one per name.")
+
+    @property
+    def lags(self) -> int:
+        """Number of lags; 0 if the graph is not that of a series."""
+        return 0 if self.series is None else self.series.lags
 
     @property
     def rows(self) -> int | None:
@@ -316,10 +336,10 @@ def document_of(content: Any) -> GraphDocument:
     if not isinstance(content, dict):
         raise ValueError("A graph document must be a JSON object.")
     version = content.get("format_version", 1)
-    if not isinstance(version, int) or version > FORMAT_VERSION:
+    if not isinstance(version, int) or version > LAGGED_VERSION:
         raise ValueError(f"This version of golem cannot read format version {reprlib.repr(version)}. Update golem.")
     try:
-        return msgspec.convert(content if version == FORMAT_VERSION else _upgraded(content), GraphDocument)
+        return msgspec.convert(content if version >= FORMAT_VERSION else _upgraded(content), GraphDocument)
     except msgspec.ValidationError as error:
         value, at, key = str(error).rpartition(" - at ")  # the value can be as long as the file
         raise ValueError(f"{value[:100]}{at}{key[:100]}" if at else str(error)[:200]) from None

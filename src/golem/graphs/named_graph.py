@@ -57,6 +57,8 @@ class EdgeRow:
         the edge (Cinelli and Hazlett 2020).
     edge_strength : float or None
         In a table with categories: how much the deviance rises without the edge.
+    lag : int or None
+        How many steps before the effect the cause lies, in a graph of a series.
     adjacency_frequency, direction_frequency, weight_low, weight_high, effect_low, effect_high : float or None
         Frequencies and intervals of a bootstrap.
     """
@@ -74,6 +76,7 @@ class EdgeRow:
     direction_stability: float | None
     robustness_value: float | None
     edge_strength: float | None
+    lag: int | None = None
     adjacency_frequency: float | None = None
     direction_frequency: float | None = None
     weight_low: float | None = None
@@ -93,6 +96,8 @@ FLAGS = tuple(name for name, kind in EDGE_COLUMNS.items() if kind is bool)
 WORDS = {"direction_from": get_args(DirectionSource)}
 # A column that only graphs of tables with categories have.
 STRENGTH = "edge_strength"
+# A column that only graphs of series have.
+LAG = "lag"
 # Attributes that formats use themselves, which are not columns.
 _RESERVED = ("source", "target", "weight", "id", "label", "key", "name")
 # Columns of earlier versions; `directed` and `direction_from` say the same.

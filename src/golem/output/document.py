@@ -19,6 +19,7 @@ from golem.assessment.diagnostics import Diagnosis
 from golem.assessment.next_experiment import next_experiment
 from golem.assessment.selection import Selection
 from golem.data.missing import Missing
+from golem.data.series import Series
 from golem.data.table import Table
 from golem.data.table_summary import TableSummary
 from golem.data.unusable import Unusable
@@ -28,6 +29,8 @@ from golem.estimator.settings import is_counted
 from golem.gradient.paper_recipe import NOISE_MODELS
 from golem.graphs.formats.csv_tables import write_matrix
 from golem.graphs.graph_document import (
+    FORMAT_VERSION,
+    LAGGED_VERSION,
     BootstrapRecord,
     CandidateRecord,
     CoefficientRecord,
@@ -37,6 +40,7 @@ from golem.graphs.graph_document import (
     LeftOutRecord,
     NoiseRecord,
     SelectionRecord,
+    SeriesRecord,
     SourceRecord,
     StatusRecord,
     TableRecord,
@@ -44,7 +48,7 @@ from golem.graphs.graph_document import (
     VariableRecord,
     sparse,
 )
-from golem.graphs.named_graph import EDGE_COLUMNS, LINK_SOURCES, STRENGTH
+from golem.graphs.named_graph import EDGE_COLUMNS, LAG, LINK_SOURCES, STRENGTH
 from golem.output.edge_list import FROM_BOOTSTRAP, confidence, fit_of, for_json, list_edges
 from golem.output.run_record import plain, settings, versions
 from golem.runtime.files import csv_text, write_text
@@ -136,6 +140,7 @@ def save_document(document: GraphDocument, folder: str | Path) -> list[Path]:
     folder.mkdir(parents=True, exist_ok=True)
     hidden = [*(FROM_BOOTSTRAP if document.bootstrap is None else ())]
     hidden += [STRENGTH] if document.coefficients is None else []
+    hidden += [] if document.lags else [LAG]
     columns = [name for name in EDGE_COLUMNS if name not in hidden]
     contents = {"graph.json": document.text(), "edges.csv": _csv(columns, document.edge_table)}
     if document.coefficients is not None:
@@ -165,7 +170,7 @@ def describe(model: Golem, supplement: Supplement | None = None) -> GraphDocumen
     fit, recorded = fit_of(model), settings(model)
     graph, score, solution, table = fit.graph, fit.score, fit.solution, fit.table
     raw, sources = solution.raw, Counter(graph.directions().values())
-    same = isinstance(raw, Regressions) or np.array_equal(raw, model.weights_)
+    same = isinstance(raw, Regressions) or np.array_equal(raw, graph.matrix(graph.weights))
     return GraphDocument(
         golem=__version__,
         n=table.n,
@@ -203,6 +208,8 @@ def describe(model: Golem, supplement: Supplement | None = None) -> GraphDocumen
         next_experiment=_experiments(model) if sources["none"] else None,
         effective_rows=None if diagnosis is None else diagnosis.effective_rows,
         confidence_overstated=diagnosis is not None and diagnosis.effective_rows is not None,
+        series=_series(table.series),
+        format_version=LAGGED_VERSION if table.series is not None and table.series.lags else FORMAT_VERSION,
         score=score.name,
         r2=for_json(1 - graph.residual_variances / score.regression.variances()),
         raw_weights=None if same else sparse(raw),
@@ -216,6 +223,8 @@ def graph_keys(model: Any, bootstrap: Bootstrap | None = None) -> dict[str, Any]
     fit = fit_of(model)
     graph, score, coding = fit.graph, fit.score, fit.table.coding
     edges = [dataclasses.asdict(edge) for edge in list_edges(model, bootstrap)]
+    if not len(fit.table.past):
+        edges = [{name: value for name, value in row.items() if name != LAG} for row in edges]
     found: dict[str, Any] = {"names": [*coding.names], "edge_table": edges}
     if graph.reversible is not None:  # a graph with a cycle has no model
         found["noise_variances"] = for_json(score.likelihood.noise_variances(graph.residual_variances))
@@ -224,6 +233,20 @@ def graph_keys(model: Any, bootstrap: Bootstrap | None = None) -> dict[str, Any]
         found["variables"] = [VariableRecord(kind=one.kind, levels=[*one.levels]) for one in coding.variables]
         found["coefficients"] = [CoefficientRecord(**one._asdict()) for one in score.coefficients(graph)]
     return found
+
+
+def _series(series: Series | None) -> SeriesRecord | None:
+    """Describe how the rows follow each other; None if they do not."""
+    if series is None:
+        return None
+    return SeriesRecord(
+        variables=[*series.variables],
+        lags=series.lags,
+        stretches=series.stretches,
+        units=series.units,
+        periods=series.periods,
+        notes=[*series.notes],
+    )
 
 
 def _missing(gaps: Missing | None, diagnosis: Diagnosis | None) -> dict[str, Any] | None:

@@ -82,7 +82,7 @@ def list_edges(model: Golem, bootstrap: Bootstrap | None = None) -> list[EdgeRow
     [('x3', 'x2', 0.7), ('x1', 'x2', -1.5), ('x1', 'x0', -1.5), ('x0', 'x3', -0.7), ('x1', 'x3', 1.0)]
     """
     fit = fit_of(model)
-    graph, names = fit.graph, fit.table.names
+    graph, names, lags = fit.graph, fit.table.names, fit.table.lags
     if bootstrap is not None and bootstrap.names != names:
         raise ValueError(
             f"The bootstrap has the columns {quoted(bootstrap.names)}, but the model has {quoted(names)}. Run "
@@ -113,6 +113,7 @@ def list_edges(model: Golem, bootstrap: Bootstrap | None = None) -> list[EdgeRow
                 target=names[j],
                 directed=source not in LINK_SOURCES,
                 direction_from=source,
+                lag=int(lags[i]) if lags.any() else None,
                 **row,
                 **({} if bootstrap is None else confidence(bootstrap, i, j, source not in LINK_SOURCES)),
             )

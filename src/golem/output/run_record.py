@@ -46,6 +46,10 @@ _NAMES = {"random_state": "--seed", "score_function": "--score"}
 _SAME_WEIGHT = 1e-6
 
 
+# Settings that only graphs of series and panels have.
+_OF_SERIES = ("lags", "time", "unit")
+
+
 def settings(model: Golem) -> dict[str, Any]:
     """Return the parameters of an estimator for JSON; `model_from` is the inverse."""
     known = as_knowledge(model.knowledge)
@@ -53,10 +57,12 @@ def settings(model: Golem) -> dict[str, Any]:
         known = known.expanded(model.moments_.variables)
     if isinstance(known, Knowledge):
         unnamed = column_names(None, len(known.required))
-        known = known.by_name(model.moments_.variables if hasattr(model, "moments_") else unnamed)
+        names = model.moments_.variables if hasattr(model, "moments_") else unnamed
+        known = known.by_name(names[: len(known.required)])
     values = {name: plain(value) for name, value in model.get_params().items() if name != "callback"}
     if values["statistics"] == "auto":  # only a choice is recorded: documents of other versions do not have it
         del values["statistics"]
+    values = {name: value for name, value in values.items() if name not in _OF_SERIES or value is not None}
     return values | {"knowledge": known.document() if isinstance(known, NamedKnowledge) else None}
 
 

@@ -22,6 +22,7 @@ from golem.data.inputs import check_knowledge
 from golem.data.knowledge import Knowledge, NamedKnowledge, as_knowledge
 from golem.data.levels import warn_of_single_rows
 from golem.data.reading import Reading
+from golem.data.series import MOST_LAGS, lagged_name
 from golem.data.source import Source, open_source
 from golem.data.table_checks import require_enough_rows
 from golem.data.table_reading import Targets
@@ -224,6 +225,7 @@ def fit_file(
             "checked": diagnose or scatter or model.settings.uses_shape or model.settings.robust_moments == "auto",
             "scheduler": scheduler,
             "targets": known,
+            "series": model.settings.series,
         }
         opened = UsableTable(
             lambda reading, strict: open_source(here, reading, **how, strict=strict),
@@ -251,7 +253,8 @@ def fit_file(
             if drop_dependent and (unusable := opened.source.unusable(opened.missing, progress)):
                 opened.leave_out(unusable)
             source = opened.source
-            _add_edges(model, listed(forbid), listed(require), source.names, source.all_names, progress)
+            names = _with_lags(model, source.names)
+            _add_edges(model, listed(forbid), listed(require), names, source.all_names, progress)
             table = opened.read(progress)
             model.set_params(missing=opened.missing)
             with naming(paths):
@@ -309,6 +312,11 @@ def _require_consistent(
             "A certificate needs a table of numbers and {noise='ev'}; got {noise=}.", noise=model.noise
         )
     model.settings.check().require_for(interventional)
+    for name in ("time", "unit"):
+        if not isinstance(getattr(model, name), str | None):
+            raise ProblemError(Parameter(name), " must be the name of a column of the files.")
+    if search is not None and model.settings.series:
+        raise ProblemError.of("{select=...} cannot be used with {lags=...} or {unit=...}.")
     if search is not None:
         search.check_settings()
         search.require_method_for(interventional)
@@ -347,6 +355,12 @@ def _files(
     """Return what a later run needs to read the same files."""
     known = str(targets) if isinstance(targets, str | Path) else None
     return {"paths": paths, "folder": _path_to_here(folder)} | vars(reading) | {"targets": known}
+
+
+def _with_lags(model: Golem, names: Sequence[str]) -> list[str]:
+    """Return the columns that knowledge can name: also their lags, if there are some."""
+    lags = MOST_LAGS if model.lags == "auto" else model.lags or 0
+    return [lagged_name(name, lag) for lag in range(lags + 1) for name in names]
 
 
 def _add_edges(

@@ -107,7 +107,10 @@ class UsableTable:
             return False
         self._ask_about_names(error)
         left = len(self.source.names)
-        if isinstance(error, UnusableColumnsError) and self.leaves_out and len(error.problems) < left - 1:
+        known = isinstance(error, UnusableColumnsError) and all(
+            column.name in self.source.names for column in error.problems
+        )
+        if isinstance(error, UnusableColumnsError) and known and self.leaves_out and len(error.problems) < left - 1:
             self.leave_out(error.problems)
             if error.about_experiments:
                 progress.note(error.about_experiments)

@@ -224,7 +224,7 @@ def test_a_truth_with_other_names_is_refused(model, tmp_path):
     [
         {"settings": [1]}, {"trace": {}}, {"edge_table": [{"source": "x", "target": "y"}]}, {"edge_table": [3]},
         {"diagnostics": [1]}, {"versions": -1}, {"raw_weights": {"a": 1}}, {"data": {"paths": [[1]]}},
-        {"format_version": 3}, {"format_version": "2"}, {"names": "abc"},
+        {"format_version": 4}, {"format_version": "2"}, {"names": "abc"},
     ],
 )  # fmt: skip
 def test_a_document_of_another_shape_is_refused(model, tmp_path, broken):

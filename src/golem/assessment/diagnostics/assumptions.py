@@ -317,7 +317,8 @@ def find_normality(checked: CheckedModel) -> Verdict | None:
     if rows is None or residuals is None:
         return None
     # A column that varies in other rows can be constant in the complete ones.
-    varying, n = np.nonzero(np.ptp(residuals, axis=0) > 0)[0], len(rows)
+    # The past of a series is given: it has no residuals.
+    varying, n = np.nonzero((np.ptp(residuals, axis=0) > 0) & (checked.table.lags == 0))[0], len(rows)
     if n < _FEWEST_ROWS_OF_NORMALITY or not len(varying):
         few = f"the test needs {_FEWEST_ROWS_OF_NORMALITY} rows, and there are {n}"
         reason = few if n < _FEWEST_ROWS_OF_NORMALITY else "none of them varies"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import warnings
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
@@ -16,7 +17,9 @@ from golem.data.moments import Moments
 from golem.data.normal_scores import normal_scores
 from golem.data.table import Table
 from golem.data.table_input import NotNumbersError, are_booleans, is_table
+from golem.data.table_reading import read_table
 from golem.data.variables import Coding
+from golem.estimator.direction_check import fitted_series
 from golem.estimator.golem import Golem
 from golem.runtime.messages import quoted, shortened
 from golem.runtime.names import positions
@@ -70,11 +73,17 @@ class CheckedModel:
     @property
     def graph(self) -> BoolMatrix:
         """The edges, shape (d, d)."""
-        return self.model.adjacency_
+        return self.model.graph_.matrix()
+
+    @property
+    def links(self) -> BoolMatrix:
+        """The edges without a direction, shape (d, d)."""
+        self.model.check_if_kept()
+        return self.model.graph_.matrix(self.model.graph_.undecided)
 
     def edge_texts(self, edges: Iterable[Sequence[int]]) -> list[str]:
         """Return edges as text: "'a' -> 'b'", or "'a' --- 'b'" for a link."""
-        links = self.model.undecided_
+        links = self.links
         return [edge_texts([(i, j)], self.names, "---" if links[i, j] else "->")[0] for i, j in edges]
 
     def named(self, edges: Iterable[Sequence[int]]) -> tuple[Pair, ...]:
@@ -101,7 +110,17 @@ class CheckedModel:
         """All given rows, with NaN for missing values; None without rows, and for rows of several environments."""
         if self.X is None or self.table.environments:
             return None
-        return CodedTable(self.table.coding, rows_of_model(self.X, self.table.coding))
+        return CodedTable(self.table.coding, self._rows_of(self.X))
+
+    def _rows_of(self, X: Any) -> Matrix:
+        """Return the rows of a table as the model has them: of a series, its windows."""
+        is_ready = isinstance(X, np.ndarray) and X.ndim == 2 and X.shape[1] == self.table.d and not is_table(X)
+        if self.table.series is None or is_ready:
+            return rows_of_model(X, self.table.coding)
+        missing = "drop" if self.model.missing == "error" else self.model.missing
+        with warnings.catch_warnings(action="ignore"):
+            found = read_table(X, missing=missing, names=self.names, series=fitted_series(self.model))
+        return np.asarray(found.parts[0].read_rows(), dtype=float)
 
     @functools.cached_property
     def row_numbers(self) -> Indices:

@@ -16,6 +16,7 @@ from golem.assessment.diagnostics import (
     influence,
     odd_values,
     refits,
+    series,
 )
 from golem.assessment.diagnostics.checked_model import Check, CheckedModel
 from golem.assessment.diagnostics.finding import Diagnosis, Finding, Verdict, note
@@ -77,7 +78,8 @@ def diagnose(model: Golem, X: Any = None, *, refit: bool | None = None) -> Diagn
     if model.graph_.reversible is None:
         raise ValueError("The learned graph has a cycle (cycles='none'), and only a DAG can be diagnosed.")
     checked = CheckedModel(model, X, refit)
-    verdicts = ((name, checked.once(check)) for name, check in CHECKS)
+    is_series = checked.table.series is not None
+    verdicts = ((name, checked.once(check)) for name, check in CHECKS if not (is_series and name in _NOT_OF_SERIES))
     findings = [Finding(name, *verdict) for name, verdict in verdicts if verdict is not None]
     return Diagnosis.of(findings, dependent_rows.effective_rows(checked), X if is_table(X) else None)
 
@@ -113,6 +115,12 @@ def _find_numbers_only(checked: CheckedModel) -> Verdict | None:
     )
 
 
+# Checks that would take a variable and its own past for copies, or windows for rows.
+_NOT_OF_SERIES = frozenset({
+    "dependent-rows", "odd-values", "spikes", "influential-rows", "outliers", "units", "determined",
+    "near-duplicates", "deterministic", "near-constant", "conditioning", "rows-needed", "factors",
+})  # fmt: skip
+
 # All checks in the order of importance, by the name of their finding. A check without a subject, such as one of levels
 # in a table of numbers, finds nothing.
 CHECKS: tuple[tuple[str, Check], ...] = (
@@ -122,6 +130,10 @@ CHECKS: tuple[tuple[str, Check], ...] = (
     ("normal-residuals", environments.find_normality),
     ("small-environments", environments.find_small),
     ("sample", columns.find_sample),
+    ("more-lags", series.find_more_lags),
+    ("stationarity", series.find_unit_roots),
+    ("seasonality", series.find_seasons),
+    ("windows", series.find_few_windows),
     ("dependent-rows", dependent_rows.find_dependent_rows),
     ("odd-values", odd_values.find_odd_values),
     ("spikes", odd_values.find_spikes),

@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from golem.assessment.diagnostics.checked_model import complete_rows, rows_of_model
 from golem.directions.by_variance import rises_of_deviance
 from golem.directions.equivalence_class import components
+from golem.directions.learned_graph import known
 from golem.estimator.golem import Golem, plain_model
 from golem.gradient.certificate import Certificate, certify_objective
 from golem.graphs.dag import is_dag
@@ -77,7 +78,7 @@ def edge_loss(model: Golem, source: str | int, target: str | int) -> EdgeLoss:
     check_is_fitted(model, "moments_")
     names = model.table_.names
     i, j = number_of(source, names), number_of(target, names)
-    graph = model.adjacency_
+    graph = model.graph_.matrix()
     if not graph[i, j]:
         raise ValueError(f"The learned graph has no edge {names[i]!r} -> {names[j]!r}.")
     dropped = graph.copy()
@@ -87,7 +88,7 @@ def edge_loss(model: Golem, source: str | int, target: str | int) -> EdgeLoss:
     now, losses = model.fit_.score.total(graph), [np.nan]
     if is_dag(turned):
         losses.append(model.fit_.score.total(turned) - now)
-    if model.cpdag_[j, i]:
+    if model.graph_.partially_directed(known(model.graph_.reversible))[j, i]:
         losses.append(_loss_in_class(model, i, j))
     place = np.flatnonzero((model.graph_.causes == i) & (model.graph_.children == j))
     return EdgeLoss(drop=float(listed_drop_losses(model)[place[0]]), reverse=float(np.fmin.reduce(losses)))
@@ -244,4 +245,4 @@ def model_scatters(model: Golem, X: Any) -> list[EdgeScatter]:
     rows = rows_of_model(X, model.table_.coding)
     rows = rows[complete_rows(rows)]
     most = min(_MOST_POINTS, max(_FEWEST_POINTS, _MOST_VALUES // d))
-    return edge_scatters(model.weights_, model.adjacency_, rows, most) if len(rows) else []
+    return edge_scatters(graph.matrix(graph.weights), graph.matrix(), rows, most) if len(rows) else []

@@ -88,10 +88,11 @@ def find_outside_intervals(model: Golem, bootstrap: Bootstrap) -> Finding:
     >>> find_outside_intervals(model, golem.bootstrap(model, drawn.data, 20, random_state=0)).name
     'intervals'
     """
-    name, names, weights = "intervals", model.table_.names, model.weights_
+    name, names, graph = "intervals", model.table_.names, model.graph_
+    weights, edges, links = graph.matrix(graph.weights), graph.matrix(), graph.matrix(graph.undecided)
     low, high = bootstrap.weight_interval
-    outside = model.adjacency_ & ~model.undecided_ & ((weights < low) | (weights > high))
-    if np.isnan(weights[model.adjacency_]).all() and model.adjacency_.any():
+    outside = edges & ~links & ((weights < low) | (weights > high))
+    if np.isnan(weights[edges]).all() and edges.any():
         return Finding(name, "ok", "No edge has a weight, so there are no bootstrap intervals of weights.")
     if not outside.any():
         return Finding(name, "ok", "All weights are within their bootstrap intervals.")
@@ -130,12 +131,12 @@ def find_factors(checked: CheckedModel) -> Verdict | None:
 
 def find_directions(checked: CheckedModel) -> Verdict:
     """Find the edges whose direction has no evidence."""
-    model, total, undecided = checked.model, len(checked.model.graph_), int(checked.model.undecided_.sum())
+    model, total, undecided = checked.model, len(checked.model.graph_), int(checked.links.sum())
     if not undecided:
         assumed = "the noise model" if checked.is_linear else "the score"
         given = assumed if model.knowledge_.is_empty else f"{assumed} and the knowledge"
         return ok(f"Given {given}, every direction has evidence." if total else "There are no edges.")
-    links = np.argwhere(model.undecided_)
+    links = np.argwhere(checked.links)
     return note(
         f"{undecided} of {counted(total, 'edge')} {'has' if undecided == 1 else 'have'} no evidence for "
         f"{'its' if undecided == 1 else 'their'} direction ({shortened(checked.edge_texts(links), 2)}).",
@@ -169,6 +170,8 @@ def find_noise_choice(checked: CheckedModel) -> Verdict | None:
     if not checked.is_linear:
         return None
     if choice is None:
+        if checked.table.series is not None:
+            return ok("With lags or units the noise variances are always free, so no noise model was chosen.")
         if checked.table.environments:
             return ok("With environments the noise variances are always free, so no noise model was chosen.")
         return ok("The noise model was given, so it was not chosen from the data.")

@@ -196,6 +196,15 @@ class CsvFile:
                 found = self._cells(block, columns)
                 yield [count_cells(cells, rows) for cells, rows in found]
 
+    def column_texts(self, piece: Piece, column: int) -> list[str | None]:
+        """Return the cells of a column as text, in the order of the rows."""
+        found: list[str | None] = []
+        for block in self._blocks(piece, 1):
+            if not block.is_blank:
+                ((cells, rows),) = self._cells(block, [column])
+                found += [cells[k] for k in rows.tolist()]
+        return found
+
     def _blocks(self, piece: Piece, d: int) -> Iterator[Block]:
         """Read the lines that begin in the piece, in blocks."""
         return self._stream(block_bytes(d)) if self.is_compressed else self._lines(piece, block_bytes(d))

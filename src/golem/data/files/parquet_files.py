@@ -56,13 +56,13 @@ class ParquetFile:
     @classmethod
     def open(cls, path: Path, na: Sequence[str] = ()) -> ParquetFile:
         """Read the schema."""
-        with _opened(path) as file:
+        with opened_parquet(path) as file:
             names = tuple(file.schema_arrow.names)
         return cls(path, path.stat().st_size, names, Markers.of(na, names))
 
     def require_numeric(self, columns: Sequence[int]) -> None:
         """Raise a ValueError if columns are not numeric."""
-        with _opened(self.path) as file:
+        with opened_parquet(self.path) as file:
             schema = file.schema_arrow  # converted at each access
             kinds = {j: schema.field(j).type for j in columns}
             text = [j for j in columns if not is_numeric(kinds[j])]
@@ -107,7 +107,7 @@ class ParquetFile:
 
     def pieces(self, d: int) -> list[Piece]:
         """Divide the file into pieces of consecutive row groups with about equal bytes."""
-        with _opened(self.path) as file:
+        with opened_parquet(self.path) as file:
             metadata = file.metadata
             groups = [metadata.row_group(k) for k in range(metadata.num_row_groups)]
         rows_in_all = sum(group.num_rows for group in groups)
@@ -127,7 +127,7 @@ class ParquetFile:
 
     @functools.cached_property
     def _texts(self) -> frozenset[int]:
-        with _opened(self.path) as file:
+        with opened_parquet(self.path) as file:
             kinds, written = file.schema_arrow.types, _written_types(file)
         return frozenset(j for j, kind in enumerate(kinds) if is_category(kind) or _has_codes(written[j]))
 
@@ -143,7 +143,7 @@ class ParquetFile:
         import pyarrow as pa
 
         names = [self.names[j] for j in columns]
-        with _opened(self.path) as file:
+        with opened_parquet(self.path) as file:
             for k in range(piece.first, piece.last):
                 for batch in self._group(file, k, names):
                     try:
@@ -161,7 +161,9 @@ class ParquetFile:
         names, texts = [self.names[j] for j in columns], [j for j in columns if j in levels]
         numbers = [self.names[j] for j in columns if j not in levels]
         # Row groups can be large: read a window of each column, not all of its bytes.
-        with _opened(self.path, buffer_size=max(_SMALLEST_WINDOW, _WINDOWS // len(columns)), pre_buffer=False) as file:
+        with opened_parquet(
+            self.path, buffer_size=max(_SMALLEST_WINDOW, _WINDOWS // len(columns)), pre_buffer=False
+        ) as file:
             metadata = file.metadata
             sizes = [metadata.row_group(k).num_rows for k in range(piece.last)]
             start, rows_in_piece = sum(sizes[: piece.first]), sum(sizes[piece.first :])
@@ -219,7 +221,7 @@ def _place(start: int, group: str, row: int) -> str:
     return f"row {start + row + 1} ({group})"
 
 
-def _opened(path: Path, **options: Any) -> Any:
+def opened_parquet(path: Path, **options: Any) -> Any:
     """Open a Parquet file; a truncated file lacks its footer and cannot be opened."""
     import pyarrow as pa
     import pyarrow.parquet as pq

@@ -177,11 +177,11 @@ class TableFiles:
         categorical: Sequence[str] = (),
         numeric: Sequence[str] = (),
         log: Sequence[str] = (),
-        hidden: str | None = None,
+        hidden: Sequence[str] = (),
     ) -> TableFiles:
         """Open the files of a table; see `golem.readers.moments_from_file` for the parameters.
 
-        `hidden` is a column that is not used, and that files need not have.
+        `hidden` are columns that are not used, and that files need not have.
         """
         files: list[TableFile] = []
         names: tuple[str, ...] = ()
@@ -193,7 +193,7 @@ class TableFiles:
             with naming(path):
                 file = _open(path, header, na, files)
                 drop = expanded(drop, file.names, "drop") if not files else drop
-                unused = [*drop, *(name for name in (hidden,) if name is not None and name in file.names)]
+                unused = [*drop, *(name for name in hidden if name in file.names)]
                 # Duplicate and empty names are errors only among the columns to use.
                 used = [name for name in file.names if wanted is None or name in wanted]
                 column_names(used, len(used))
