@@ -309,7 +309,7 @@ def _screen(result: FitResult, said: int) -> Screen:
 
     document, selection, proof = result.document, result.selection, result.certificate
     sentences = [learned_sentence(document)]
-    if document.series is not None:
+    if document.series:
         sentences.append(" ".join(document.series.notes))
     if gaps := document.missing:
         how = "Gaussian EM estimated what needs them" if gaps["method"] == "em" else "these rows were dropped"

@@ -177,8 +177,8 @@ def learned_sentence(document: GraphDocument) -> str:
     """Return what was learned in one sentence."""
     edges, links = document.edge_rows(), document.undecided or 0
     series = document.series
-    variables = len(series.variables) if series is not None else document.d or len(document.names)
-    back = f" and {counted(series.lags, 'step')} back" if series is not None and series.lags else ""
+    variables = len(series.variables) if series else document.d or len(document.names)
+    back = f" and {counted(document.lags, 'step')} back" if document.lags else ""
     total, among = len(edges), f"among {counted(variables, 'variable')}{back}"
     if not total:
         return f"No edges {among}: no relation is stronger than chance explains."

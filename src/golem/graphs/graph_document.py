@@ -189,6 +189,7 @@ class GraphDocument(msgspec.Struct, kw_only=True):
     `variables`, in the order of the names, and `coefficients` are null unless the table has categories. What a category
     does not have, such as an intercept, is null.
     `refits` and `history` say how many graphs a user of the studio looked at before this one, and what was changed.
+    `series` is absent unless the rows follow each other in time or belong to units.
     `effective_rows` is null unless rows depend on each other. Then there are only so many independent rows, and
     frequencies, intervals and losses are overstated. `raw_weights` are the weights before rounding as (source,
     target, weight), with variables by number; null if nothing was rounded.
@@ -208,7 +209,7 @@ class GraphDocument(msgspec.Struct, kw_only=True):
     robust_note: str | None = None
     noise: NoiseRecord | None = None
     environments: list[EnvironmentRecord] | None = None
-    series: SeriesRecord | None = None
+    series: SeriesRecord | msgspec.UnsetType = msgspec.UNSET
     missing: dict[str, Any] | None = None
     status: StatusRecord | None = None
     interrupted: bool | None = None
@@ -269,7 +270,7 @@ class GraphDocument(msgspec.Struct, kw_only=True):
     @property
     def lags(self) -> int:
         """Number of lags; 0 if the graph is not that of a series."""
-        return 0 if self.series is None else self.series.lags
+        return self.series.lags if isinstance(self.series, SeriesRecord) else 0
 
     @property
     def rows(self) -> int | None:

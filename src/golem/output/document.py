@@ -235,10 +235,10 @@ def graph_keys(model: Any, bootstrap: Bootstrap | None = None) -> dict[str, Any]
     return found
 
 
-def _series(series: Series | None) -> SeriesRecord | None:
-    """Describe how the rows follow each other; None if they do not."""
+def _series(series: Series | None) -> SeriesRecord | msgspec.UnsetType:
+    """Describe how the rows follow each other; absent if they do not."""
     if series is None:
-        return None
+        return msgspec.UNSET
     return SeriesRecord(
         variables=[*series.variables],
         lags=series.lags,
