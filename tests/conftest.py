@@ -7,6 +7,7 @@ import functools
 import itertools
 import os
 import re
+import shutil
 from pathlib import Path
 
 # The test processes share the cores; threads of BLAS or torch in each would only get in each other's way.
@@ -99,3 +100,16 @@ def run_page():
         return results.attempted
 
     return run
+
+
+@pytest.fixture(scope="session")
+def browser():
+    """Return one Chromium for all tests of a process: Playwright cannot start a second time in it."""
+    driver = pytest.importorskip("playwright.sync_api", reason="playwright is not installed: make test-browser")
+    chromium = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+    if chromium is None:
+        pytest.skip("there is no Chromium: make test-browser installs it on Debian")
+    with driver.sync_playwright() as playwright:
+        opened = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
+        yield opened
+        opened.close()

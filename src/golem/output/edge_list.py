@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Iterable, Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -49,6 +50,23 @@ def edge_counts(directed: Iterable[bool]) -> str:
     flags = [*directed]
     counts = {"arrow": sum(flags), "link": len(flags) - sum(flags)}
     return " and ".join(counted(count, word) for word, count in counts.items() if count) or "0 edges"
+
+
+def experiments(edges: Iterable[Mapping[str, Any]], tiers: Sequence[Sequence[str]] = ()) -> list[tuple[str, int]]:
+    """Return how many links an experiment on each variable settles, the most first.
+
+    Changing a variable shows which of its links lead to effects. What follows from these directions is not counted. Of
+    the first tier nothing is proposed: it has what nobody can change, such as age.
+
+    Examples
+    --------
+    >>> links = [{"source": "a", "target": "b", "directed": False}, {"source": "b", "target": "c", "directed": False}]
+    >>> experiments(links), experiments(links, tiers=[["b"], ["a", "c"]])
+    ([('b', 2), ('a', 1), ('c', 1)], [('a', 1), ('c', 1)])
+    """
+    given = {*tiers[0]} if len(tiers) > 1 else set()
+    ends = Counter(name for edge in edges if edge.get("directed") is False for name in (edge["source"], edge["target"]))
+    return sorted(((name, n) for name, n in ends.items() if name not in given), key=lambda one: (-one[1], one[0]))
 
 
 def fit_of(model: Any) -> Fit:

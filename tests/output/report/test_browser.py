@@ -6,7 +6,6 @@ import itertools
 import json
 import re
 import shlex
-import shutil
 import time
 import xml.etree.ElementTree as ElementTree
 
@@ -24,23 +23,11 @@ from golem.output.report import report_document
 from golem.simulate import random_dag, simulate
 
 pytestmark = pytest.mark.browser
-CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 
 
 def write_report(content, path, **options):
     """Write the page of plain data, as a graph.json of version 1 has them."""
     return report_document(checked(content), path, **options)
-
-
-@pytest.fixture(scope="session")
-def browser():
-    driver = pytest.importorskip("playwright.sync_api", reason="playwright is not installed: make test-browser")
-    if CHROMIUM is None:
-        pytest.skip("there is no Chromium: make test-browser installs it on Debian")
-    with driver.sync_playwright() as playwright:
-        chromium = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        yield chromium
-        chromium.close()
 
 
 @pytest.fixture
@@ -234,11 +221,11 @@ def test_the_keyboard_reaches_everything(open_page, chain, tmp_path):
     page.keyboard.press("Enter")
     focused = "document.activeElement.dataset.node"
     assert page.evaluate(focused) == "0"
-    page.keyboard.press("ArrowDown")  # the strongest effect of A
+    page.keyboard.press("ArrowRight")  # the strongest effect of A
     assert page.evaluate(focused) == "1"
-    page.keyboard.press("ArrowDown")
+    page.keyboard.press("ArrowRight")
     assert page.evaluate(focused) == "2"
-    page.keyboard.press("ArrowUp")
+    page.keyboard.press("ArrowLeft")
     assert page.locator("#details h2").first.inner_text() == "B"
     assert page.locator(".node.chosen").get_attribute("aria-pressed") == "true"
     outline = page.locator('[data-node="1"] rect').evaluate("box => getComputedStyle(box).strokeWidth")
@@ -540,8 +527,7 @@ def test_the_graph_of_a_large_page_is_seen_at_once(open_page, tmp_path, width):
     box = {part: page.locator("#" + part).bounding_box() for part in ("search", "graph", "details", "matrix")}
     assert all(box[part]["y"] < 300 for part in ("search", "graph", "details"))
     assert box["details"]["x"] > box["graph"]["x"] + box["graph"]["width"]
-    card = page.locator(".matrix-card").bounding_box()
-    assert box["matrix"]["width"] > 0.9 * card["width"]
+    assert box["matrix"]["y"] > box["graph"]["y"] + box["graph"]["height"]
     stage = page.locator("#stage").bounding_box()
     reset = page.locator("#threshold-reset").bounding_box()
     assert reset["x"] + reset["width"] <= stage["x"] + stage["width"]
@@ -580,7 +566,7 @@ def test_views_zoom_drag_and_isolated_nodes(open_page, chain, tmp_path):
     page.mouse.move(box["x"] + 70, box["y"] + 40, steps=3)
     page.mouse.up()
     assert page.evaluate(place) != before
-    scale = "+document.getElementById('scene').getAttribute('transform').match(/scale\\(([\\d.]+)/)[1]"
+    scale = "+document.querySelector('.scene').getAttribute('transform').match(/scale\\(([\\d.]+)/)[1]"
     small = page.evaluate(scale)
     page.locator("#zoom-in").click()
     assert page.evaluate(scale) > small
@@ -644,10 +630,9 @@ def test_it_can_be_printed(open_page, chain, tmp_path):
 LEVELS = ("ok", "note", "warning", "note", "warning")
 
 
-def test_findings_come_first_next_to_the_graph_worst_first(open_page, chain, tmp_path):
+def test_findings_are_next_to_the_graph_worst_first(open_page, chain, tmp_path):
     chain["diagnostics"] = [{"name": f"f{k}", "level": level, "finding": "!"} for k, level in enumerate(LEVELS)]
     page = open_page(write_report(chain, tmp_path / "r.html"))
-    assert page.locator("main section").first.get_attribute("aria-labelledby") == "diagnostics-title"
     levels = page.locator(".findings-card > .findings .level").all_inner_texts()
     assert levels == ["warning", "warning", "note", "note"]
     assert page.locator(".findings-card summary").inner_text() == "1 check found no problem"
@@ -655,7 +640,8 @@ def test_findings_come_first_next_to_the_graph_worst_first(open_page, chain, tmp
     assert card["x"] >= graph["x"] + graph["width"]
     assert abs(card["y"] - graph["y"]) < 2
     page.set_viewport_size({"width": 600, "height": 900})
-    assert page.locator(".findings-card").bounding_box()["y"] < page.locator("#stage").bounding_box()["y"]
+    tops = [page.locator(part).bounding_box()["y"] for part in ("#stage", ".findings-card", ".answers")]
+    assert tops == sorted(tops)  # on a phone the graph comes first
 
 
 @pytest.mark.parametrize(("d", "kind"), [(120, "ER1"), (60, "ER4"), (60, "ER2")])
@@ -751,7 +737,8 @@ def test_counts_follow_what_is_shown(open_page, chain, tmp_path):
 
 def test_empty_panels_are_not_shown(open_page, chain, tmp_path):
     titles = page_titles(open_page(write_report(document_of(np.zeros((2, 2))), tmp_path / "r.html")))
-    assert titles == {"Details", "Variables", "Settings and versions", "Limits", "How to cite"}
+    cards = {"What was learned", "What to check", "What you may say"}
+    assert titles == {*cards, "Details", "Variables", "Settings and versions", "Limits", "How to cite"}
     titles |= {"Edges (3)", "Weights (standardized) in causal order"}
     assert page_titles(open_page(write_report(chain, tmp_path / "r.html"))) == titles
 

@@ -127,7 +127,7 @@ def test_a_page_is_small(model, tmp_path):
 def test_the_least_document_is_enough(tmp_path):
     path = report_document(document_of({"names": ["a", "b"], "weights": [[0, 1], [0, 0]]}), tmp_path / "r.html")
     assert embedded(path)["graphs"][0]["rows"] == [[0, 1, 1.0]]
-    assert embedded(report_document(document_of({"names": [], "weights": []}), tmp_path / "r.html"))["places"] == []
+    assert embedded(report_document(document_of({"names": [], "weights": []}), tmp_path / "r.html"))["names"] == []
 
 
 def test_findings_come_with_their_remedies(tmp_path):
@@ -154,7 +154,8 @@ def test_settings_are_written_for_readers(tmp_path):
         "diagnostics": [{"name": "equal-variances", "level": "ok", "finding": "p = 6.7e-22", "remedy": ""}],
     }  # fmt: skip
     text = words(report_document(document_of(document), tmp_path / "r.html"))
-    assert "1 arrow among 3 variables, from 1 row." in text
+    assert "3 variables, 1 row" in text
+    assert "What was learned 1 arrow" in text
     assert "standardize yes" in text
     assert "solver Adam (max iter 100)" in text
     assert "dropped columns none header no" in text

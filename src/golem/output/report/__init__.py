@@ -23,6 +23,7 @@ from golem.graphs.named_graph import NamedGraph
 from golem.output.document import SCORE_WORDS, Supplement, describe
 from golem.output.report.content import model_content, scatter_plots
 from golem.output.report.page import render
+from golem.output.report.words import report_words
 from golem.runtime.files import write_text
 from golem.runtime.version import __version__
 from golem.score.sparsity import CRITERIA, L0
@@ -128,7 +129,7 @@ def report_document(
             document=document.plain(),
             rows=document.rows,
             version=__version__,
-            score_words=words,
+            words=report_words(document, words),
             penalty=_first_penalty(document),
             halves=HALVES,
         )

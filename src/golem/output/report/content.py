@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import unicodedata
 from collections.abc import Mapping, Sequence
 from functools import partial
 from types import MappingProxyType
@@ -18,20 +17,22 @@ from golem.graphs.graph_document import GraphDocument
 from golem.graphs.metrics import as_estimate, as_truth
 from golem.graphs.named_graph import EDGE_COLUMNS, LINK_SOURCES, NamedGraph
 from golem.output.document import note_on_weights
+from golem.output.drawing import layouts, node_label, node_widths
 from golem.output.edge_list import DIRECTIONS, for_json
-from golem.output.layout import causal_order, tiered_layout
+from golem.output.layout import causal_order
 from golem.output.run_record import fit_words
 from golem.runtime.dialects import SHELL
 from golem.runtime.problems import told
-from golem.runtime.types import BoolMatrix, Indices, Matrix
+from golem.runtime.types import BoolMatrix, Matrix
 
 # A drawing of a larger graph is illegible: the page opens with the matrix and a neighbourhood instead.
 LARGEST_DRAWN_GRAPH, MOST_DRAWN_EDGES = 300, 1500
 # A larger graph opens with its strongest edges, or with a neighbourhood if it has no weights.
 LARGEST_OPENED_GRAPH, MOST_OPENED_EDGES, STRONGEST_EDGES = 80, 200, 60
 WHOLE, STRONGEST, NEIGHBOURHOOD = 0, -1, 1
+# From so many variables on the page lists hubs and groups; smaller groups are not worth a line.
+SMALLEST_GROUPED_GRAPH, SMALLEST_GROUP, MOST_GROUPS = 100, 3, 10
 rounded = partial(for_json, digits=6)
-LONGEST_LABEL = 18
 # Raw weights below the threshold that the slider can show.
 MOST_CANDIDATES = 2000
 # Names of the terms of the score.
@@ -89,9 +90,20 @@ def model_content(
             "effective_rows": document.effective_rows,
             "command": fit_words(document),
             "weights_note": note_on_weights(document),
+            "findings": _finding_edges(document, names),
             "overstated": document.effective_rows is not None,
         }
     )
+
+
+def _finding_edges(document: GraphDocument, names: tuple[str, ...]) -> dict[str, list[list[int]]]:
+    """Return the edges that each finding is about, by the numbers of the variables."""
+    place = {name: k for k, name in enumerate(names)}
+    return {
+        one.name: [[place[a], place[b]] for a, b in one.edges if a in place and b in place]
+        for one in document.diagnostics or ()
+        if one.edges
+    }
 
 
 def _categories(document: GraphDocument, names: tuple[str, ...]) -> dict[str, Any]:
@@ -157,38 +169,42 @@ def drawing(
     labels = [node_label(name) for name in names]
     large = len(names) > LARGEST_DRAWN_GRAPH or len(edges) > MOST_DRAWN_EDGES
     many = len(names) > LARGEST_OPENED_GRAPH or len(edges) > MOST_OPENED_EDGES
-    # Many edges on one side of a node need room as well; neighbourhoods of a large graph are laid out in the page.
-    ends = np.maximum(*(np.bincount(side, minlength=edges.d) for side in (edges.causes, edges.children)))
-    widths = _widths(labels, ends * (not large))
-    shown: dict[str, Any] = {"names": names, "labels": labels, "widths": widths, "order": causal_order(edges).tolist()}
-    shown |= {
+    shown: dict[str, Any] = {
+        "names": names,
+        "labels": labels,
+        "order": causal_order(edges).tolist(),
+        "groups": _groups(edges) if len(names) >= SMALLEST_GROUPED_GRAPH else [],
         "directions": {source: word for source, word in DIRECTIONS.items() if source},
         "link_sources": LINK_SOURCES,
     }
-    if large:
-        none: dict[str, Any] = {"places": None, "bends": [], "bands": [], "size": None}
-        return shown | none | {"large": True, "opening": NEIGHBOURHOOD, "strong": None}
-    tiers = numbered_knowledge(knowledge, names)["tiers"]
+    if large:  # neighbourhoods are laid out in the page
+        return shown | {"widths": node_widths(labels), "layouts": [], "large": True} | _opening(NEIGHBOURHOOD)
+    tiers, adjacency = numbered_knowledge(knowledge, names)["tiers"], edges.matrix()
+    widths = node_widths(labels, adjacency)
     strong = _strong_drawing(labels, graph, tiers) if many and graph is not None else None
     opening = WHOLE if not many else NEIGHBOURHOOD if strong is None else STRONGEST
-    return shown | {"large": False, "opening": opening, "strong": strong} | _placed(edges.matrix(), widths, tiers)
+    return (
+        shown
+        | {"widths": widths, "layouts": layouts(adjacency, widths, tiers), "large": False}
+        | _opening(opening, strong)
+    )
 
 
-def _widths(labels: Sequence[str], ends: Indices) -> list[float]:
-    """Return the widths of nodes, with room for their names and for so many edges on one side."""
-    return [
-        min(max(46.0, 7.3 * _columns(label) + 20, 8.0 * count + 14), 164.0)
-        for label, count in zip(labels, ends.tolist(), strict=True)
+def _opening(view: int, strong: dict[str, Any] | None = None) -> dict[str, Any]:
+    """Return what the page shows first."""
+    return {"opening": view, "strong": strong}
+
+
+def _groups(edges: Edges) -> list[list[int]]:
+    """Return groups of variables that are mostly connected among themselves, the largest first, hubs first in each."""
+    import networkx as nx
+
+    graph = nx.Graph(zip(edges.causes.tolist(), edges.children.tolist(), strict=True))
+    found = nx.community.louvain_communities(graph, seed=0)
+    groups = [
+        sorted(group, key=lambda node: (-graph.degree[node], node)) for group in found if len(group) >= SMALLEST_GROUP
     ]
-
-
-def _placed(adjacency: BoolMatrix, widths: Sequence[float], tiers: Sequence[Sequence[int]]) -> dict[str, Any]:
-    """Return the places of nodes, the bends of edges, and where tiers that have nodes begin, with their numbers."""
-    filled = {number: tier for number, tier in enumerate(tiers, start=1) if tier}
-    layout, begin = tiered_layout(adjacency, widths, list(filled.values()))
-    bends = [[i, j, points.round(1).tolist()] for (i, j), points in sorted(layout.bends.items())]
-    bands = [[number, round(top, 1)] for number, top in zip(filled, begin, strict=False)]
-    return {"places": layout.positions.round(1).tolist(), "bends": bends, "size": layout.size, "bands": bands}
+    return sorted(groups, key=lambda group: (-len(group), group[0]))[:MOST_GROUPS]
 
 
 def _strong_drawing(
@@ -206,30 +222,11 @@ def _strong_drawing(
     adjacency = np.zeros((len(nodes), len(nodes)), dtype=bool)
     for source, target, *_ in edges:
         adjacency[place[source], place[target]] = True
-    ends = np.maximum(adjacency.sum(axis=0), adjacency.sum(axis=1))
-    widths = _widths([labels[node] for node in nodes], ends)
-    drawn = _placed(adjacency, widths, [[place[node] for node in tier if node in place] for tier in tiers])
-    bends = [[nodes[i], nodes[j], points] for i, j, points in drawn["bends"]]
-    return drawn | {"nodes": nodes, "edges": [row[:2] for row in edges], "widths": widths, "bends": bends}
-
-
-def node_label(name: str) -> str:
-    """Shorten a long name for its box; the page shows the full name elsewhere.
-
-    Examples
-    --------
-    >>> node_label("PIP3"), node_label("a very long name of a column")
-    ('PIP3', 'a very lo…a column')
-    """
-    if _columns(name) <= LONGEST_LABEL:
-        return name
-    kept = LONGEST_LABEL - 1 if _columns(name) == len(name) else LONGEST_LABEL // 2 - 1
-    return name[: kept - kept // 2] + "…" + name[len(name) - kept // 2 :]
-
-
-def _columns(text: str) -> int:
-    """Return the width of a text in letters; wide East Asian letters count twice."""
-    return sum(2 if unicodedata.east_asian_width(letter) in "WF" else 1 for letter in text)
+    widths = node_widths([labels[node] for node in nodes], adjacency)
+    drawn = layouts(adjacency, widths, [[place[node] for node in tier if node in place] for tier in tiers])
+    for layout in drawn:
+        layout["bends"] = [[nodes[i], nodes[j], points] for i, j, points in layout["bends"]]
+    return {"nodes": nodes, "edges": [row[:2] for row in edges], "widths": widths, "layouts": drawn}
 
 
 def plain_rows(

@@ -20,7 +20,7 @@ from golem.output.report.content import worst_first
 from golem.runtime.messages import counted
 
 # In the order of their dependencies; the page has them as one script.
-SCRIPTS = ("data.js", "state.js", "geometry.js", "graph.js", "matrix.js", "knowledge.js", "details.js", "tables.js",
+SCRIPTS = ("data.js", "state.js", "golem_graph.js", "views.js", "matrix.js", "knowledge.js", "details.js", "tables.js",
            "charts.js", "export.js", "controls.js", "main.js")  # fmt: skip
 
 LONGEST_LIST = 12
@@ -47,7 +47,7 @@ def render(template: str, content: Mapping[str, Any], **shown: Any) -> str:
         "without": lambda values, *keys: {name: value for name, value in values.items() if name not in keys},
     }
     script = '"use strict";\n(() => {\n' + "\n".join(_asset(name) for name in SCRIPTS) + "})();\n"
-    style = _asset("style.css")
+    style = _asset("golem_graph.css") + _asset("style.css")
     return environment.get_template(template).render(
         content=content,
         data=Markup(_embedded(content)),

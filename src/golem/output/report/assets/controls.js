@@ -50,7 +50,7 @@ function showCounts() {
   const visible = graph.edges.filter(isShown);
   const total = graph.edges.filter((edge) => !edge.candidate).length;
   const touched = new Set(visible.flatMap((edge) => [edge.source, edge.target]));
-  const among = view && !content.large ? view.places.size : names.length;
+  const among = view && !content.large ? view.nodes.length : names.length;
   const parts = [`${visible.length} of ${plural(total, "edge")}`];
   if (state.isolated) parts.push(plural(among - touched.size, "isolated node"));
   const links = visible.filter(isLink).length;
@@ -81,12 +81,12 @@ function setUpSelects() {
   find("view").addEventListener("change", (event) => {
     const steps = Number(event.target.value);
     const node = state.chosen && state.chosen.node !== undefined ? state.chosen.node : state.centre;
-    change({ steps, centre: node ?? mostLinked() });
+    change({ steps, group: null, centre: node ?? mostLinked() });
   });
-  find("isolated").addEventListener("change", (event) => { change({ isolated: event.target.checked }); fit(); });
-  find("zoom-in").addEventListener("click", () => zoomBy(1.3));
-  find("zoom-out").addEventListener("click", () => zoomBy(1 / 1.3));
-  find("zoom-fit").addEventListener("click", fit);
+  find("isolated").addEventListener("change", (event) => { change({ isolated: event.target.checked }); canvas.fit(); });
+  find("zoom-in").addEventListener("click", () => canvas.zoomBy(1.3));
+  find("zoom-out").addEventListener("click", () => canvas.zoomBy(1 / 1.3));
+  find("zoom-fit").addEventListener("click", () => canvas.fit());
   find("save-svg").addEventListener("click", saveSvg);
   find("save-png").addEventListener("click", savePng);
   find("print").addEventListener("click", () => window.print());
@@ -148,6 +148,24 @@ function setUpSearch() {
   });
 }
 
+// An open finding marks its edges in the graph and lists them; the next one that opens closes it.
+function setUpFindings() {
+  const all = [...document.querySelectorAll("[data-finding]")];
+  for (const one of all) {
+    const edges = (content.findings?.[one.dataset.finding] ?? []).map(([source, target]) =>
+      [edgeId(source, target), edgeId(target, source)].find((id) => graphs[0].byId.has(id))).filter(Boolean);
+    if (edges.length) one.append(edgeList(edges.map((id) => graphs[0].byId.get(id)), (edge) => [names[edge.source], arrowSign(edge), names[edge.target]], () => "show"));
+    one.addEventListener("toggle", () => {
+      if (one.open) { for (const other of all) if (other !== one) other.open = false; }
+      if (edges.length) change({ marked: one.open ? edges : null, chosen: null });
+    });
+  }
+  find("copy-say")?.addEventListener("click", () => {
+    navigator.clipboard?.writeText(find("say").textContent).then(() => { find("copy-say").textContent = "Copied"; }, () => {});
+    getSelection().selectAllChildren(find("say"));
+  });
+}
+
 // The theme of the system, until the button is pressed.
 function setUpTheme() {
   const system = window.matchMedia("(prefers-color-scheme: dark)");
@@ -199,6 +217,6 @@ function directionFilters(graph, item) {
 }
 
 document.addEventListener("keydown", (event) => {
-  if (event.key === "Escape") change(state.chosen ? { chosen: null } : { steps: content.large ? state.steps : content.opening > 0 ? 0 : content.opening });
+  if (event.key === "Escape") change(state.chosen || state.marked ? { chosen: null, marked: null } : state.group !== null ? { group: null } : { steps: content.large ? state.steps : content.opening > 0 ? 0 : content.opening });
   if (event.key === "/" && !["INPUT", "SELECT"].includes(document.activeElement.tagName)) { event.preventDefault(); find("search").focus(); }
 });

@@ -31,7 +31,6 @@ for (const graph of graphs) {
     graph.from[edge.source].push(edge);
   }
 }
-const bends = new Map(content.bends.map(([source, target, points]) => [edgeId(source, target), points]));
 
 const MEASURES = {
   standardized_weight: { label: "weight (standardized)", power: 2 },

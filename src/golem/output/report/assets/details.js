@@ -6,7 +6,7 @@ function showDetails() {
   const chosen = state.chosen;
   const edge = chosen && chosen.edge && shownGraph().byId.get(chosen.edge);
   find("status").textContent = !chosen ? "" : edge ? edgeText(edge) : chosen.node !== undefined ? nodeText(chosen.node) : "";
-  document.querySelector(".workspace").classList.toggle("selected", Boolean(chosen)); // the details get more room
+  document.querySelector(".workspace").classList.toggle("selected", Boolean(chosen)); // the details get the whole column
   if (!chosen) details.replaceChildren(...introduction());
   else if (chosen.node !== undefined) details.replaceChildren(...nodeDetails(chosen.node));
   else if (chosen.pair) details.replaceChildren(...pairDetails(...chosen.pair));
@@ -17,11 +17,34 @@ function introduction() {
   const graph = shownGraph();
   const ends = graph.edges.filter((edge) => !edge.candidate && isVisible(edge)).sort((a, b) => strength(b) - strength(a));
   return [
+    ...(state.group !== null ? groupDetails() : []),
+    ...hubsAndGroups(),
     make("h2", {}, "Details"),
     make("p", { class: "hint" }, `Click a variable or an edge, or move with the arrow keys. ${content.kind === "model" ? "Shift-click a second variable to mark what you know about the pair. " : ""}Double-click a variable to see its neighbours. Drag to move the graph. Zoom with Ctrl and the mouse wheel.`),
     ends.length ? make("h3", {}, graph.columns.has("edge_strength") ? "Strongest edges, strength (deviance)" : graph.columns.has("weight") ? `Strongest edges, weight (${graph.columns.has("standardized_weight") ? "standardized" : "original units"})` : "Edges") : null,
     edgeList(ends, (edge) => [names[edge.source], arrowSign(edge), names[edge.target]], (edge) => number(sizeOf(edge), 2)),
   ].filter(Boolean);
+}
+
+// From 100 variables on: where to begin.
+function hubsAndGroups() {
+  if (names.length < 100) return [];
+  const graph = shownGraph();
+  const counts = names.map((_, node) => graph.into[node].length + graph.from[node].length);
+  const hubs = names.map((_, node) => node).sort((a, b) => counts[b] - counts[a] || rank[a] - rank[b]).filter((node) => counts[node] > 1).slice(0, 8);
+  const row = (text, value, onclick) => make("li", {}, make("button", { type: "button", class: "link", onclick }, text), make("span", { class: "value" }, value));
+  return [
+    ...(hubs.length ? [make("h2", {}, "Hubs"), make("p", { class: "hint" }, "Variables with the most edges. Click one to see its neighbours."),
+      make("ul", { class: "list", id: "hubs" }, ...hubs.map((node) => row(names[node], plural(counts[node], "edge"), () => change({ centre: node, group: null, steps: 1, chosen: { node } }))))] : []),
+    ...(content.groups.length ? [make("h2", { class: "later" }, "Groups"), make("p", { class: "hint" }, "Variables that are connected mostly among themselves, by their hub."),
+      make("ul", { class: "list", id: "groups" }, ...content.groups.map((group, k) => row(`around ${names[group[0]]}`, plural(group.length, "variable"), () => change({ group: k, chosen: null }))))] : []),
+  ];
+}
+
+function groupDetails() {
+  const group = content.groups[state.group];
+  return [make("p", { class: "prose" }, `The graph shows the ${group.length} variables of the group around `, make("var", {}, names[group[0]]), ". ",
+    make("button", { type: "button", onclick: () => change({ group: null }) }, "Leave the group"))];
 }
 
 // The size of an edge that does not depend on units, if it is known.
@@ -48,7 +71,7 @@ function nodeDetails(node) {
   return [
     heading("Variable", names[node]),
     make("div", { class: "buttons" },
-      make("button", { type: "button", onclick: () => change({ centre: node, steps: Math.max(1, state.steps) }) }, "Neighbours"),
+      make("button", { type: "button", onclick: () => change({ centre: node, group: null, steps: Math.max(1, state.steps) }) }, "Neighbours"),
       state.steps !== 0 && !content.large ? make("button", { type: "button", onclick: () => change({ steps: 0 }) }, "Whole graph") : null,
       content.kind === "model" ? make("button", { type: "button", id: "pair", "aria-pressed": state.chosen.pairing ? "true" : "false",
         onclick: () => change({ chosen: { node, pairing: !state.chosen.pairing } }) }, "Choose a second variable") : null),
@@ -214,7 +237,7 @@ function edgeDetails(chosen) {
     ["Standard error (original units)", edge.standard_error == null || link ? null : `${number(edge.standard_error, 2)} ${content.overstated ? "(too small: rows depend on each other)" : "assuming the graph is right and the rows are independent"}`],
     ["Interval of the weight (original units)", link ? null : interval(edge.weight_low, edge.weight_high)],
     ["", link ? null : outsideText(edge)],
-    [link ? "Strength (standardized)" : "Weight (standardized)", edge.standardized_weight == null ? null : number(edge.standardized_weight, 3)],
+    [link ? "Strength (standardized)" : "Weight (standardized)", edge.standardized_weight == null ? null : number(edge.standardized_weight, 3) + (link ? ", in one of the graphs that fit equally well; it changes with the direction" : "")],
     ["Strength", edge.edge_strength == null ? null : `${number(edge.edge_strength, 3)} (deviance): how much worse the fit gets without the edge`],
     ["Loss of score without it", edge.drop_loss === undefined || edge.drop_loss === null ? null : `${number(edge.drop_loss, 4)} (deviance, penalty included)`],
     ["Robust against", edge.robustness_value == null ? null : `hidden causes that explain less than ${percent(edge.robustness_value)} of both; a stronger one would do away with it`],
@@ -232,9 +255,9 @@ function edgeDetails(chosen) {
   return [
     heading(link ? "Link" : "Arrow", `${source} ${arrowSign(edge)} ${target}`),
     sentence,
+    ...(own ? scatterCharts(edge) : []),
     ...(own ? levelTable(edge) : []),
     make("table", { class: "facts" }, ...facts.map(([key, value, tag]) => make("tr", {}, make("th", { scope: "row" }, key), make("td", {}, value, tag ? " " : null, tag)))),
-    ...(own ? scatterCharts(edge) : []),
     make("div", { class: "buttons" },
       make("button", { type: "button", onclick: () => chooseNode(edge.source) }, link ? `Go to ${source}` : "Go to cause"),
       make("button", { type: "button", onclick: () => chooseNode(edge.target) }, link ? `Go to ${target}` : "Go to effect")),

@@ -133,8 +133,12 @@ function golemGraph(holder, callbacks = {}) {
     return { width: box.width || 800, height: box.height || 480 };
   }
 
-  function extentOf(places, widths, hidden) {
+  // The box around nodes and the bends of edges.
+  function extentOf(places, widths, hidden, points = []) {
     let [left, right, top, bottom] = [Infinity, -Infinity, Infinity, -Infinity];
+    for (const [x, y] of points) {
+      left = Math.min(left, x - 4); right = Math.max(right, x + 4); top = Math.min(top, y); bottom = Math.max(bottom, y);
+    }
     places.forEach(([x, y], k) => {
       if (hidden[k]) return;
       left = Math.min(left, x - widths[k] / 2); right = Math.max(right, x + widths[k] / 2);
@@ -146,7 +150,7 @@ function golemGraph(holder, callbacks = {}) {
   const PAD = { x: 34, y: 26 };
   function measure(one) {
     const room = space();
-    const box = extentOf(one.places, data.nodes.map((node) => node.width), data.nodes.map((node) => node.hidden));
+    const box = extentOf(one.places, data.nodes.map((node) => node.width), data.nodes.map((node) => node.hidden), (one.bends ?? []).flatMap(([, , points]) => points));
     // The layers of a tall drawing may come closer; the boxes of a layer may not.
     const flat = one.orientation === "right" ? box.height : 0.62 * (box.height - HEIGHT) + HEIGHT;
     const label = one.bands?.length ? 60 : 0;
@@ -217,7 +221,7 @@ function golemGraph(holder, callbacks = {}) {
   }
 
   function drawBands() {
-    const box = extentOf([...nodes.values()].map((item) => item.given ?? item.wish), data.nodes.map((node) => node.width), data.nodes.map((node) => node.hidden));
+    const box = extentOf([...nodes.values()].map((item) => item.given ?? item.wish), data.nodes.map((node) => node.width), data.nodes.map((node) => node.hidden), [...bends.values()].flat());
     const [low, high] = down ? [box.left - 70, box.left + box.width + 16] : [box.top - 34, box.top + box.height + 12];
     const last = down ? box.top + box.height + 14 : box.left + box.width + 14;
     bandLayer.replaceChildren(...bands.flatMap(([label, begin], k) => {
@@ -354,7 +358,7 @@ function golemGraph(holder, callbacks = {}) {
   function fit({ show = true } = {}) {
     const room = space();
     const items = [...nodes.values()].filter((item) => item.x !== null);
-    const box = extentOf(items.map((item) => [item.x, item.y]), items.map((item) => item.node.width), items.map((item) => item.node.hidden));
+    const box = extentOf(items.map((item) => [item.x, item.y]), items.map((item) => item.node.width), items.map((item) => item.node.hidden), [...bends.values()].flat());
     const label = bands.length ? (down ? [60, 0] : [0, 24]) : [0, 0];
     const whole = Math.min(LARGEST_ZOOM, (room.width - 2 * PAD.x - label[0] + 8) / box.width, (room.height - 2 * PAD.y - label[1] + 8) / box.height);
     camera.zoom = whole < LEGIBLE && whole > SMALLEST_CROP * LEGIBLE ? LEGIBLE : Math.max(0.05, whole);

@@ -19,12 +19,14 @@ showSliders();
 showDetails();
 showTables();
 setUpKnowledge();
+setUpFindings();
 
 whenChanged((before) => {
-  const redraw = ["shown", "reference", "steps", "centre"].some((key) => before[key] !== state[key]);
+  const redraw = ["shown", "reference", "steps", "centre", "group"].some((key) => before[key] !== state[key]);
   const filter = ["threshold", "measure", "frequency", "hidden"].some((key) => before[key] !== state[key]);
   if (redraw) drawGraph();
-  else paintGraph();
+  else if (filter || before.isolated !== state.isolated) paintGraph();
+  else showSelection();
   if (redraw || before.hidden !== state.hidden) showLegend();
   find("view").value = String(state.steps);
   showSelects();
@@ -52,6 +54,5 @@ window.addEventListener("resize", () => {
   width = window.innerWidth;
   sizeMatrix();
   paintMatrix();
-  fit();
 });
 document.documentElement.dataset.ready = "yes";

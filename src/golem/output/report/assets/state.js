@@ -6,7 +6,9 @@ const state = {
   measure: content.measure,
   threshold: content.measure === "weight" ? content.chosen : 0,
   frequency: 0,
-  chosen: null, // {node} or {edge: id}
+  chosen: null, // {node}, {edge: id} or {pair}
+  marked: null, // edges of the finding that is open
+  group: null, // number of the group that is drawn
   steps: content.opening, // of the neighbourhood; 0 is the whole graph, STRONGEST the view of the strongest edges
   centre: null,
   isolated: true, // whether variables without a shown edge are drawn
