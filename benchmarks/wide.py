@@ -110,47 +110,58 @@ def accuracy(truth: Drawn, d: int, model: Any) -> dict[str, float]:
 
 
 class Stages:
-    """Prints the stages of a fit and the time that each took."""
+    """Prints the stages of a fit, and keeps the processor time of each, and how much of it one thread took alone."""
 
     def __init__(self) -> None:
-        self._began = time.perf_counter()
+        self._began, self._stage, self._last = time.perf_counter(), "simulation", (0.0, 0.0)
+        self.seconds: dict[str, list[float]] = {}
 
-    def note(self, what: str) -> None:
-        """Print the time since the start."""
-        print(f"  {time.perf_counter() - self._began:8.1f} s  {time.process_time():9.1f} cpu  {what}", flush=True)
+    def note(self, stage: str) -> None:
+        """Begin a stage, and print what was used up to here."""
+        now = time.process_time(), time.thread_time()
+        total = self.seconds.setdefault(self._stage, [0.0, 0.0])
+        for k in range(2):
+            total[k] = round(total[k] + now[k] - self._last[k], 2)
+        self._stage, self._last = stage, now
+        wall = time.perf_counter() - self._began
+        print(f"{wall:9.1f} s {now[0]:9.1f} cpu {now[1]:8.1f} alone {resident():7.2f} GiB  {stage}", flush=True)
 
     def count(self, done: int, total: int) -> None:
-        """Print the steps of the check of directions."""
-        if done != getattr(self, "_done", None):
-            self._done = done
-            self.note(f"check {done} of {total}")
+        """Note the steps of the check of directions."""
+        if self._stage != (stage := f"check {done} of {total}"):
+            self.note(stage)
 
     def __call__(self, progress: Any) -> None:
-        """Print the stages of the search."""
-        if progress.stage != getattr(self, "_stage", None):
-            self._stage = progress.stage
+        """Note the stages of the search."""
+        if progress.stage != self._stage:
             self.note(progress.stage)
+
+
+def resident() -> float:
+    """Return the memory of the process, in GiB."""
+    return int(Path("/proc/self/statm").read_text().split()[1]) * resource.getpagesize() / 2**30
 
 
 def run(d: int, args: argparse.Namespace) -> dict[str, Any]:
     """Simulate, fit, check, write and compare one table."""
     stages = Stages()
     drawn = simulate(d, args.rows, args.seed, args.cancelling)
-    stages.note("simulated")
+    stages.note("reading")
     device: dict[str, Any] = {} if args.device == "cpu" else {"device": args.device}
     model = Golem(statistics="sparse", evidence="auto", callback=stages, time_limit=args.time_limit, **device)
     begun, cpu = time.perf_counter(), time.process_time()
     model.fit(drawn.columns.T)
     fitted = time.perf_counter() - begun
-    stages.note("fitted")
+    stages.note("check 0")
     row: dict[str, Any] = {"d": d, "n": args.rows, "device": args.device, "fit_seconds": fitted}
     if not args.no_claims:
         model.check_directions(callback=stages.count)
-        stages.note("directions checked")
+        stages.note("writing")
     if args.output:
         write_edges(model, args.output / f"edges-{d}.csv")
-        stages.note("written")
     row |= {"seconds": time.perf_counter() - begun, "cpu_seconds": time.process_time() - cpu}
+    stages.note("end")
+    row["stages"] = stages.seconds
     row["gibibytes"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
     row |= {name: round(value, 4) for name, value in accuracy(drawn, d, model).items()}
     row["status"] = model.solution_.status.name

@@ -21,7 +21,7 @@ from golem.data.table_errors import require_finite
 from golem.data.variables import Coding
 from golem.runtime.problems import ProblemError
 from golem.runtime.threads import in_chunks
-from golem.runtime.types import Indices, Matrix, Vector
+from golem.runtime.types import BoolVector, Indices, Matrix, Vector
 
 # From this number of columns on, tables are read as standardized columns unless the user says otherwise.
 WIDE_FROM = 5000
@@ -138,17 +138,20 @@ def read_wide(values: Any, names: Sequence[str], is_named: bool, ranks: bool = F
     return Table((Part("", moments, ranked=ranks),), is_named)
 
 
-def ranked_columns(Z: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Return the standardized normal scores of standardized columns."""
-    scores = np.empty_like(Z)
+def ranked_columns(Z: NDArray[np.float32]) -> tuple[NDArray[np.float32], BoolVector]:
+    """Return the standardized normal scores of standardized columns, and which of the columns they change."""
+    scores, changed = Z.copy(), np.zeros(len(Z), dtype=bool)
 
     def rank(a: int, b: int) -> None:
-        block = scores_of_columns(Z[a:b].astype(float), len(Z))
-        block = block - block.mean(axis=1, keepdims=True)
-        scores[a:b] = block / np.sqrt((block**2).mean(axis=1, keepdims=True))
+        before = Z[a:b].astype(float)
+        block = scores_of_columns(before, len(Z))
+        changed[a:b] = (block != before).any(axis=1)
+        block = block[changed[a:b]]
+        block -= block.mean(axis=1, keepdims=True)
+        scores[a:b][changed[a:b]] = block / np.sqrt((block**2).mean(axis=1, keepdims=True))
 
     in_chunks(rank, len(Z), _AT_ONCE)
-    return scores
+    return scores, changed
 
 
 def _refuse_gaps(block: Matrix, names: Sequence[str]) -> None:

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from golem.data.dependence import dependence
+from golem.data.wide_columns import ranked_columns
 from golem.directions.factors import few_factors
 from golem.directions.residual_tests import normality_test
 from golem.graphs.edges import Edges
@@ -17,7 +18,7 @@ from golem.runtime.types import BoolVector, Indices, Vector
 from golem.score.sparsity import L0
 from golem.score.wide_score import WideScore
 
-# Pairs of halves per variant.
+# Pairs of halves, for the columns and again for their normal scores.
 _PAIRS = 2
 # Columns that are looked at for hidden factors and for rows that depend on each other.
 _FOR_FACTORS, _FOR_ROWS = 1000, 100
@@ -64,10 +65,11 @@ def wide_evidence(
 
     share = _independent_share(Z[np.linspace(0, d - 1, min(d, _FOR_ROWS)).astype(int)])
     halves = _halves(n, np.random.default_rng(random_state), 1 if share == 1.0 else int(np.ceil(2 / share)))
-    checks = ArrowChecks(moments, Z, penalty, clock)
+    checks = ArrowChecks(moments, Z, graph.by_child(), penalty, clock)
     arrows, found = (graph.causes[asked], graph.children[asked]), []
-    variants = [Z] if score.table.is_ranked else [Z, checks.ranked()]
-    for columns in variants:
+    ranked, changed = (Z, np.zeros(d, dtype=bool)) if score.table.is_ranked else ranked_columns(Z)
+    variants = [(Z, np.ones(d, dtype=bool)), (ranked, checks.near(changed))] if changed.any() else [(Z, ~changed)]
+    for columns, _ in variants:
         for rows in halves:
             counted = max(3, round(len(rows) * min(share, rule.most_rows / n)))
             found.append(checks.in_class(columns, rows, counted, arrows))
@@ -78,9 +80,9 @@ def wide_evidence(
     counted = max(3, round(min(n * share, rule.most_rows)))
     one_free = n < rule.few_rows or not _are_normal(Z, rule.normal_level / d)
     free = edge_penalty(penalty, counted, d) if one_free else 0.0
-    for columns in variants:
-        left = stable & (margin >= rule.least_margin)
-        losses = checks.margins(columns, counted, graph.by_child(), (graph.causes[left], graph.children[left]))
+    for columns, differs in variants:  # far from the columns that change, a margin stays as it is
+        left = stable & (margin >= rule.least_margin) & (differs[graph.causes] | differs[graph.children])
+        losses = checks.margins(columns, counted, (graph.causes[left], graph.children[left]))
         margin[left] = np.minimum(margin[left], losses - free)
         done += 1
     return margin, stability

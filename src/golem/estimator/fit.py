@@ -77,7 +77,9 @@ class Fit:
         order = name_order(table.names)
         score = self.score.with_table(table).reordered(order.names)
         causes, children = order.place[self.graph.causes], order.place[self.graph.children]
-        known = Knowledge(order.sort(self.knowledge.forbidden), order.sort(self.knowledge.required))
+        known = self.knowledge
+        if not known.is_empty:
+            known = Knowledge(order.sort(known.forbidden), order.sort(known.required))
         asked = self.graph.directed_by("unchecked")
         found = evidence_by_structure(
             score, Edges(causes, children, score.d), asked, known, random_state=random_state, callback=callback

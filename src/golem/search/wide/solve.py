@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from golem.data.checks import most_parents
-from golem.data.wide_columns import WideMoments, ranked_columns
+from golem.data.wide_columns import WideMoments
 from golem.graphs.edges import Edges
 from golem.runtime.types import BoolVector, Indices, Vector
 from golem.score.solution import Callback, Progress, Status
@@ -21,13 +21,12 @@ from golem.search.wide.candidates import WideCandidates, find_candidates, missed
 from golem.search.wide.class_kernels import label_edges
 from golem.search.wide.search import Lists, WideSearch
 
-# Perturbations per node: of the search, and of that of half of the rows.
+# Perturbations per node.
 _PERTURBATIONS = {"fast": 2, "default": 6, "thorough": 40}
-_OF_HALVES = 1
 # Rounds in which candidates that were missed are added, if the last one added more than this number per node.
 _MOST_EXTENSIONS, _FEW_MISSED = 10, 0.3
-# Rounds of perturbations that bring nothing before the search ends.
-_PATIENCE = 2
+# Rounds of perturbations that bring little before the search ends, and how many penalties per node are little.
+_PATIENCE, _LITTLE = 2, 2e-4
 
 
 class WideGraph(NamedTuple):
@@ -111,7 +110,7 @@ def _perturb(search: WideSearch, times: int) -> int:
     for done in range(times):
         before = search.score
         search.perturb(everyone, 1)
-        idle = idle + 1 if before - search.score < search.edge_penalty else 0
+        idle = idle + 1 if before - search.score < max(1.0, _LITTLE * search.d) * search.edge_penalty else 0
         if idle == _PATIENCE:
             return done + 1
     return times
@@ -168,40 +167,42 @@ def class_directions(edges: Edges, order: Indices) -> BoolVector:
 
 
 class ArrowChecks:
-    """Checks of arrows by searches of halves of the rows and of graphs with the reverse; all share the candidates."""
+    """Checks of arrows of a graph by searches of halves of the rows and of graphs with the reverse.
 
-    def __init__(self, moments: WideMoments, Z: NDArray[np.float32], sparsity: L0, clock: Any) -> None:
-        self._Z, self._sparsity, self._clock, d = Z, sparsity, clock, len(Z)
-        found = candidates_of(moments, Z, edge_penalty(sparsity, moments.n, d), "cpu", clock)
-        self._lists = Lists.of(found.one, found.other, found.likely, d)
-        self._order = np.argsort(found.explained.round(9), kind="stable")
+    All share the candidates. A search begins with the graph: for half of the rows, this leads to better scores than a
+    search from the start with perturbations, and takes a quarter of its time.
+    """
 
-    def ranked(self) -> NDArray[np.float32]:
-        """Return the normal scores of the columns."""
-        return ranked_columns(self._Z)
+    def __init__(self, moments: WideMoments, Z: NDArray[np.float32], graph: Edges, sparsity: L0, clock: Any) -> None:
+        self._sparsity, self._clock, self._graph, d = sparsity, clock, graph, len(Z)
+        self._found = candidates_of(moments, Z, edge_penalty(sparsity, moments.n, d), "cpu", clock)
+        self._lists = Lists.of(self._found.one, self._found.other, self._found.likely, d)
+        self._order = graph.order()
+
+    def near(self, columns: BoolVector) -> BoolVector:
+        """Return which columns are among some, or have one of them as a candidate."""
+        one, other, near = self._found.one, self._found.other, columns.copy()
+        near[one[columns[other]]] = near[other[columns[one]]] = True
+        return near
 
     def _search(self, Z: NDArray[np.float32], rows: Indices, counted: int) -> WideSearch:
-        """Return a search of some rows, which count as so many."""
-        problem = simple_problem(
-            counted, len(Z), edge_penalty(self._sparsity, counted, len(Z)), most_parents(len(rows))
-        )
-        return WideSearch(Z, rows, self._lists, problem, self._clock)
+        """Return a search of some rows, which count as so many, that has begun with the graph."""
+        penalty = edge_penalty(self._sparsity, counted, len(Z))
+        problem = simple_problem(counted, len(Z), penalty, most_parents(len(rows)))
+        search = WideSearch(Z, rows, self._lists, problem, self._clock)
+        search.begin_with(self._graph, self._order)
+        search.climb()
+        return search
 
     def in_class(
         self, Z: NDArray[np.float32], rows: Indices, counted: int, arrows: tuple[Indices, Indices]
     ) -> BoolVector:
         """Return which of some arrows the class of the best graph of some rows has."""
         d, search = len(Z), self._search(Z, rows, counted)
-        search.begin(self._order)
-        search.climb()
-        _perturb(search, _OF_HALVES)
         edges = search.edges
         directed = class_directions(edges, np.argsort(search.shared.nodes[POSITION], kind="stable"))
         return np.isin(arrows[0] * d + arrows[1], edges.causes[directed] * d + edges.children[directed])
 
-    def margins(self, Z: NDArray[np.float32], counted: int, graph: Edges, arrows: tuple[Indices, Indices]) -> Vector:
-        """Return how much worse the best graphs with the reverse of each of some edges of a graph are."""
-        search = self._search(Z, np.arange(Z.shape[1]), counted)
-        search.begin_with(graph, graph.order())
-        search.climb()
-        return search.reversal_losses(*arrows)
+    def margins(self, Z: NDArray[np.float32], counted: int, arrows: tuple[Indices, Indices]) -> Vector:
+        """Return how much worse the best graphs with the reverse of each of some arrows are."""
+        return self._search(Z, np.arange(Z.shape[1]), counted).reversal_losses(*arrows)
