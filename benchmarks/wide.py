@@ -31,6 +31,7 @@ from scipy import sparse
 
 from golem import Golem
 from golem.graphs.edges import Edges
+from golem.output import save
 
 ROWS = 1000
 
@@ -158,7 +159,7 @@ def run(d: int, args: argparse.Namespace) -> dict[str, Any]:
         model.check_directions(callback=stages.count)
         stages.note("writing")
     if args.output:
-        write_edges(model, args.output / f"edges-{d}.csv")
+        save(model, args.output / str(d))
     row |= {"seconds": time.perf_counter() - begun, "cpu_seconds": time.process_time() - cpu}
     stages.note("end")
     row["stages"] = stages.seconds
@@ -166,22 +167,6 @@ def run(d: int, args: argparse.Namespace) -> dict[str, Any]:
     row |= {name: round(value, 4) for name, value in accuracy(drawn, d, model).items()}
     row["status"] = model.solution_.status.name
     return row
-
-
-def write_edges(model: Any, path: Path) -> None:
-    """Write the edges with their weights and what their directions rest on."""
-    import pyarrow as pa
-    from pyarrow import csv
-
-    graph, names = model.graph_, np.array(model.table_.names, dtype=object)
-    columns = {
-        "source": names[graph.causes],
-        "target": names[graph.children],
-        "weight": graph.weights,
-        "directed_by": graph.sources,
-    }
-    path.parent.mkdir(parents=True, exist_ok=True)
-    csv.write_csv(pa.table(columns), path)
 
 
 def main() -> None:

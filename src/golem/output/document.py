@@ -65,6 +65,8 @@ RESULT_FILES = (
 LARGEST_MATRIX = 1000
 # Points of the trace, rows of the ranking of experiments, and columns whose means shift most per environment.
 _MOST_POINTS, _MOST_EXPERIMENTS, _MOST_SHIFTS = 200, 20, 5
+# Experiments on all variables of a larger graph take minutes to compare.
+_MOST_COMPARED = 20_000
 # Shifts below this many standard deviations are not listed, except those of targets.
 _LEAST_SHIFT = 0.1
 _SOFT_WEIGHTS = (
@@ -205,7 +207,7 @@ def describe(model: Golem, supplement: Supplement | None = None) -> GraphDocumen
         left_out=[LeftOutRecord(name=one.name, reason=one.reason) for one in supplement.left_out] or None,
         bootstrap=None if bootstrap is None else _bootstrap(bootstrap),
         diagnostics=None if diagnosis is None else [FindingRecord(**row) for row in diagnosis.records()],
-        next_experiment=_experiments(model) if sources["none"] else None,
+        next_experiment=_experiments(model) if sources["none"] and graph.d <= _MOST_COMPARED else None,
         effective_rows=None if diagnosis is None else diagnosis.effective_rows,
         confidence_overstated=diagnosis is not None and diagnosis.effective_rows is not None,
         series=_series(table.series),
@@ -222,7 +224,7 @@ def graph_keys(model: Any, bootstrap: Bootstrap | None = None) -> dict[str, Any]
     """Return the keys of the document about the graph itself, also of a baseline with weights."""
     fit = fit_of(model)
     graph, score, coding = fit.graph, fit.score, fit.table.coding
-    edges = [dataclasses.asdict(edge) for edge in list_edges(model, bootstrap)]
+    edges = [dict(vars(edge)) for edge in list_edges(model, bootstrap)]
     if not len(fit.table.past):
         edges = [{name: value for name, value in row.items() if name != LAG} for row in edges]
     found: dict[str, Any] = {"names": [*coding.names], "edge_table": edges}

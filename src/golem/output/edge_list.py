@@ -120,11 +120,12 @@ def list_edges(model: Golem, bootstrap: Bootstrap | None = None) -> list[EdgeRow
         "robustness_value": None if graph.sources is None else fit.robustness,
         "edge_strength": fit.strengths,
     }
+    listed = {name: [None] * len(graph) if values is None else for_json(values) for name, values in numbers.items()}
     found = []
     for k in np.lexsort((graph.children, graph.causes, -sizes)).tolist():
         i, j = int(graph.causes[k]), int(graph.children[k])
         source = sources.get((i, j))
-        row = {name: None if values is None else for_json(values[k]) for name, values in numbers.items()}
+        row = {name: values[k] for name, values in listed.items()}
         found.append(
             EdgeRow(
                 source=names[i],
@@ -161,7 +162,9 @@ def for_json(value: Any, digits: int = 17) -> Any:
     if isinstance(value, np.ndarray | np.generic):
         value = value.tolist()
     if isinstance(value, float):
-        return float(f"{value:.{digits}g}") if math.isfinite(value) else None
+        if not math.isfinite(value):
+            return None
+        return value if digits >= 17 else float(f"{value:.{digits}g}")  # 17 digits are all
     if isinstance(value, str | int) or value is None:
         return value
     if isinstance(value, Mapping):

@@ -106,6 +106,11 @@ class ColumnRegression(TableRegression):
         errors = np.sqrt(r * columns.precision / np.maximum(freedom, 1.0))
         return np.asarray(errors * scale[edges.children] / scale[edges.causes])
 
+    def intercepts_of(self, edges: Edges, weights: Vector) -> Vector:
+        """Return the mean of every number minus what its parents explain."""
+        mean = self._moments.mean
+        return np.asarray(mean - np.bincount(edges.children, weights * mean[edges.causes], edges.d))
+
     def coefficients(self, edges: Edges) -> list[LevelCoefficient]:
         """Return nothing: all columns are numbers."""
         return []
