@@ -22,6 +22,9 @@ from golem.score.wide_score import WideScore
 _PAIRS = 2
 # Columns that are looked at for hidden factors and for rows that depend on each other.
 _FOR_FACTORS, _FOR_ROWS = 1000, 100
+# If a larger share of the columns is not normal, the reverse of every arrow gets one edge for free, not only of those
+# near such a column: the test does not find all of them.
+_MANY_STRANGE = 0.01
 # Columns that are tested at a time.
 _AT_ONCE = 1024
 
@@ -78,12 +81,14 @@ def wide_evidence(
     stable = asked & (stability >= rule.least_stability)
     margin[stable] = np.inf
     counted = max(3, round(min(n * share, rule.most_rows)))
-    one_free = n < rule.few_rows or not _are_normal(Z, rule.normal_level / d)
-    free = edge_penalty(penalty, counted, d) if one_free else 0.0
+    strange = ~_are_normal(Z, rule.normal_level / d)
+    few = n < rule.few_rows or strange.mean() > _MANY_STRANGE
+    near = np.ones(d, dtype=bool) if few else checks.near(strange)
+    free = edge_penalty(penalty, counted, d) * (near[graph.causes] | near[graph.children])
     for columns, differs in variants:  # far from the columns that change, a margin stays as it is
         left = stable & (margin >= rule.least_margin) & (differs[graph.causes] | differs[graph.children])
         losses = checks.margins(columns, counted, (graph.causes[left], graph.children[left]))
-        margin[left] = np.minimum(margin[left], losses - free)
+        margin[left] = np.minimum(margin[left], losses - free[left])
         done += 1
     return margin, stability
 
@@ -105,12 +110,12 @@ def _independent_share(Z: Columns) -> float:
     return found.share if found is not None and found.is_found else 1.0
 
 
-def _are_normal(Z: Columns, level: float) -> bool:
-    """Return whether all columns may be normal, at this level each."""
+def _are_normal(Z: Columns, level: float) -> BoolVector:
+    """Return which columns may be normal, at this level each."""
     lowest = np.ones(len(Z))
 
     def test(a: int, b: int) -> None:
         lowest[a:b] = normality_test(Z[a:b].T.astype(float))
 
     in_chunks(test, len(Z), _AT_ONCE)
-    return bool(lowest.min() >= level)
+    return np.asarray(lowest >= level)
