@@ -14,8 +14,8 @@ import golem
 PUBLIC = {
     "golem": (
         "DataWarning Golem GolemCV Knowledge LinearSEM Moments __version__ baselines bootstrap check compare datasets "
-        "diagnose diagnostics difference export_graph fit_file load markov_blanket metrics next_experiment output "
-        "plots readers score simulate solvers to_networkx"
+        "diagnose diagnostics difference export_graph fit_file impulse_responses load markov_blanket metrics "
+        "next_experiment output plots readers score simulate solvers to_networkx"
     ),
     # Short paths.
     "golem.datasets": "Dataset load_sachs",
@@ -27,14 +27,15 @@ PUBLIC = {
     "golem.metrics": (
         "EdgeCounts GraphScores as_estimate as_truth count_edges evaluate f1 fdr precision shd shd_c sid tpr"
     ),
-    "golem.plots": "plot_check plot_comparison plot_graph plot_model plot_path plot_weights",
+    "golem.plots": "plot_check plot_comparison plot_graph plot_model plot_path plot_responses plot_weights",
     "golem.readers": (
         "NamedGraph Paths Table TableFiles environments_from_file moments_from_dask moments_from_file read_covariance "
         "read_graph read_table rows_of shards_from_file shards_of"
     ),
     "golem.simulate": (
-        "SimulatedEnvironments SimulatedTable Simulation erdos_renyi random_dag random_sem random_weights scale_free "
-        "simulate simulate_environments simulate_table single_targets"
+        "SimulatedEnvironments SimulatedSeries SimulatedTable Simulation erdos_renyi random_dag random_sem "
+        "random_weights sample_series scale_free simulate simulate_environments simulate_series simulate_table "
+        "single_targets"
     ),
     # Packages whose names users import.
     "golem.assessment.selection": "GolemCV Selection",
@@ -43,8 +44,8 @@ PUBLIC = {
     "golem.estimator": "Golem fit_stacked",
     "golem_experiments": "EXPERIMENTS Experiment Grid Options Summary Task Verdict load run",
     "golem.output": (
-        "Supplement effects_on export_graph from_causal_learn from_networkx list_edges load save to_causal_learn "
-        "to_networkx"
+        "Supplement effects_on export_graph from_causal_learn from_networkx impulse_responses list_edges load save "
+        "summary_graph to_causal_learn to_networkx to_tigramite"
     ),
     "golem.output.report": "report_document report_model write_page",
     "golem.score": (
@@ -61,7 +62,7 @@ LAYERS = {
 # What the short paths re-export.
 HOMES_OF_SHORT_PATHS = {
     "golem.assessment.diagnostics", "golem.data.datasets", "golem.graphs.metrics", "golem.model.category_simulation",
-    "golem.model.simulation",
+    "golem.model.series_simulation", "golem.model.simulation",
 }  # fmt: skip
 SHORT_PATHS = {"datasets", "diagnostics", "metrics", "plots", "readers", "simulate", "solvers"}
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from golem.estimator import Golem
     from golem.estimator.markov_blanket import markov_blanket
     from golem.model.linear_sem import LinearSEM
-    from golem.output import export_graph, load, to_networkx
+    from golem.output import export_graph, impulse_responses, load, to_networkx
     from golem.workflow import fit_file
 
 __all__ = [
@@ -45,6 +45,7 @@ __all__ = [
     "difference",
     "export_graph",
     "fit_file",
+    "impulse_responses",
     "load",
     "markov_blanket",
     "metrics",
@@ -72,6 +73,7 @@ _HOMES = {
     "difference": "golem.comparison",
     "export_graph": "golem.output",
     "fit_file": "golem.workflow",
+    "impulse_responses": "golem.output",
     "load": "golem.output",
     "markov_blanket": "golem.estimator.markov_blanket",
     "next_experiment": "golem.assessment.next_experiment",

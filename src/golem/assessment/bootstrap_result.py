@@ -50,6 +50,8 @@ class Bootstrap:
         A DAG of the adjacencies that most graphs have (`golem.assessment.edge_frequencies`).
     em : bool
         Whether incomplete rows were resampled too, and the moments of each resample estimated by EM.
+    lagged : tuple of (edges, weights)
+        Of a series, the edges and weights of each graph, from which `golem.impulse_responses` makes bands.
     """
 
     names: tuple[str, ...]
@@ -64,6 +66,7 @@ class Bootstrap:
     effect_interval: Matrix
     consensus: BoolMatrix
     em: bool = False
+    lagged: tuple[tuple[tuple[NDArray[np.intp], ...], NDArray[np.float64]], ...] = ()
 
     @property
     def interrupted(self) -> bool:
@@ -108,10 +111,10 @@ def summarize(done: Sequence[Replicate], source: Table, requested: int, seed: in
     weights, effects = _weight_interval(done, d, tails), _effect_interval(done, d, tails)
     categories = [variable.is_category for variable in source.coding.variables]
     weights[:, categories, :] = weights[:, :, categories] = np.nan
-    consensus, em = ranked_pairs(adjacency, direction, shown), source.is_incomplete
-    return Bootstrap(
-        source.names, count, requested, source.unit, seed, level, adjacency, direction, weights, effects, consensus, em
-    )
+    consensus = ranked_pairs(adjacency, direction, shown)
+    lagged = tuple((one.edges, one.weights) for one in done) if len(source.past) else ()
+    found = (adjacency, direction, weights, effects, consensus, source.is_incomplete, lagged)
+    return Bootstrap(source.names, count, requested, source.unit, seed, level, *found)
 
 
 def _weight_interval(done: Sequence[Replicate], d: int, tails: tuple[float, float]) -> Matrix:
@@ -124,7 +127,7 @@ def _weight_interval(done: Sequence[Replicate], d: int, tails: tuple[float, floa
     for row, one in zip(values, done, strict=True):
         row[place[one.edges]] = one.weights
     interval = np.zeros((2, d, d))
-    interval[:, seen] = _percentiles(values, tails)
+    interval[:, seen] = percentiles(values, tails)
     return interval
 
 
@@ -135,11 +138,11 @@ def _effect_interval(done: Sequence[Replicate], d: int, tails: tuple[float, floa
     for first in range(0, d, step):
         block = slice(first, first + step)
         values = np.stack([one.effects[block] for one in done]).astype(float)
-        interval[:, block] = _percentiles(values, tails)
+        interval[:, block] = percentiles(values, tails)
     return interval
 
 
-def _percentiles(values: Matrix, tails: tuple[float, float]) -> Matrix:
+def percentiles(values: Matrix, tails: tuple[float, float]) -> Matrix:
     """Return percentiles over replicates, of which the k-th smallest of R is the one at k / (R + 1).
 
     Another value of the same distribution lies between the k-th smallest and the k-th largest of R values with

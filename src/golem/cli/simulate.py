@@ -15,9 +15,11 @@ from golem.runtime.files import require_writable
 if TYPE_CHECKING:
     from golem.graphs.interventional import Intervention
     from golem.model.category_simulation import SimulatedTable
+    from golem.model.series_simulation import SimulatedSeries
     from golem.model.simulation import Simulation
 
-# Options that go with --categories.
+# Options that go with --lags and with --categories.
+_WITH_LAGS = ("output", "force", "quiet", "graph", "degree", "d", "n", "noise", "lags", "units", "seed")
 _WITH_CATEGORIES = ("output", "force", "quiet", "graph", "degree", "d", "n", "categories", "levels", "seed")
 
 
@@ -74,6 +76,11 @@ def simulate(
         tuple[int, int] | None,
         typer.Option(metavar="LOW HIGH", help="Lowest and highest number of levels (--categories).  [default: 2 4]"),
     ] = None,
+    lags: Annotated[
+        int | None,
+        typer.Option(help="Draw a time series whose causes lie up to so many steps back.", min=1),
+    ] = None,
+    units: Annotated[int | None, typer.Option(help="Draw a panel of so many units (--lags).", min=2)] = None,
     seed: Annotated[int, typer.Option(help="Random seed.", min=0)] = 0,
 ) -> None:
     """Draw a random graph and data from it, as in the paper's experiments.
@@ -84,12 +91,15 @@ def simulate(
         golem simulate --graph SF4 --d 50 --n 2000 --noise gumbel -o sim
         golem simulate --interventions hard --d 10 --n 5000 -o experiments
         golem simulate --categories logistic --levels 2 3 -o mixed
+        golem simulate --lags 2 --d 5 --n 500 -o series
 
     Writes `data.csv` and `truth.csv`, the list of true edges, into the output folder. A row of `truth.csv` with only a
     source is a variable without edges. With --interventions, `data.csv` has a column `environment`, and `targets.json`
-    lists the targets of each environment.
+    lists the targets of each environment. With --lags, `x0@1` in `truth.csv` is x0 one step back, and a panel has a
+    column `unit`.
     """
     from golem.model.category_simulation import simulate_table
+    from golem.model.series_simulation import simulate_series
     from golem.model.simulation import parse_graph
     from golem.model.simulation import simulate as draw
 
@@ -98,8 +108,17 @@ def simulate(
             raise ValueError(f"The degree is given twice: --graph {graph} and --degree {degree}. Leave one out.")
         if target_count is not None and interventions is None:
             raise ValueError("--target-count needs --interventions hard or --interventions soft.")
+        if units is not None and lags is None:
+            raise ValueError("--units needs --lags.")
         named = f"{graph}{degree or 2}" if graph.upper() in ("ER", "SF") else graph
-        if categories is None:
+        if lags is not None:
+            if given := options.given_options(context, _WITH_LAGS):
+                raise ValueError(f"--lags cannot be combined with {', '.join(given)}.")
+            series = simulate_series(
+                d, n, lags=lags, graph=named, noise=noise, units=units or 1, random_state=seed
+            )  # fmt: skip
+            texts, edges, law = _series_files(series), series.edges, f"{noise}, {lags} lags"
+        elif categories is None:
             if levels is not None:
                 raise ValueError("--levels needs --categories.")
             drawn = draw(
@@ -144,6 +163,28 @@ def _plain_files(drawn: Simulation) -> dict[str, str]:
     return {
         "data.csv": ",".join(names) + "\n" + rows + "\n",
         "truth.csv": write_truth(NamedGraph.from_weights(drawn.sem.weights, names)),
+    }
+
+
+def _series_files(drawn: SimulatedSeries) -> dict[str, str]:
+    """Return the texts of the files of a series or panel; lagged causes are named x0@1."""
+    import numpy as np
+
+    from golem.graphs.formats.csv_tables import write_truth
+    from golem.graphs.named_graph import NamedGraph
+
+    d, steps = len(drawn.names), range(len(drawn.past) + 1)
+    columns = tuple(f"{name}@{k}" if k else name for k in steps for name in drawn.names)
+    weights = np.zeros((len(columns), len(columns)))
+    weights[:, :d] = np.concatenate([drawn.present, *drawn.past])
+    is_panel = bool(drawn.unit.any())
+    rows = (
+        ",".join(map(repr, [unit, *row] if is_panel else row))
+        for unit, row in zip(drawn.unit.tolist(), drawn.data.tolist(), strict=True)
+    )
+    return {
+        "data.csv": "\n".join([",".join([*["unit"] * is_panel, *drawn.names]), *rows]) + "\n",
+        "truth.csv": write_truth(NamedGraph.from_weights(weights, columns)),
     }
 
 

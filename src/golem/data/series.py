@@ -6,7 +6,7 @@ windows are centred over the same windows, and the units are subtracted from the
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -101,12 +101,23 @@ def lagged_name(name: str, lag: int) -> str:
 def require_lag_names(names: Sequence[str], lags: int) -> None:
     """Raise a ValueError if a column has the name of a lag of another one."""
     known = set(names)
-    for name in names:
-        for lag in range(1, lags + 1):
-            if lagged_name(name, lag) in known:
-                raise ValueError(
-                    f"Column {shown(lagged_name(name, lag))} has the name of a lag of {shown(name)}. Rename it."
-                )
+    for name in names if lags else ():
+        variable, lag = split_lag(name, known)
+        if lag:
+            raise ValueError(f"Column {shown(name)} has the name of a lag of {shown(variable)}. Rename it.")
+
+
+def split_lag(column: str, names: Collection[str]) -> tuple[str, int]:
+    """Return the variable of a column and how many steps back it lies, given all columns of a series.
+
+    Examples
+    --------
+    >>> split_lag("x@2", {"x", "x@1", "x@2"}), split_lag("me@home", {"me", "me@home"})
+    (('x', 2), ('me@home', 0))
+    """
+    variable, _, lag = column.rpartition("@")
+    is_past = variable in names and lag.isdecimal() and lag[0] != "0"
+    return (variable, int(lag)) if is_past else (column, 0)
 
 
 def require_lags(lags: Any) -> None:

@@ -10,7 +10,7 @@ import numpy as np
 from golem.assessment.bootstrap_result import Bootstrap
 from golem.directions.effect_ranges import EffectRanges, implied_covariance
 from golem.graphs.dag import edges_are_acyclic
-from golem.graphs.named_graph import NamedGraph
+from golem.graphs.named_graph import LAG, NamedGraph
 from golem.output.export import named_graph
 from golem.runtime.messages import suggestion
 from golem.runtime.types import Vector
@@ -109,6 +109,10 @@ def _acyclic(model: Any) -> NamedGraph:
         raise ValueError(
             "The graph has categories. Their effects need the covariances of the table, which graph.json does not "
             "have: use effects_on of the fitted model in Python."
+        )
+    if LAG in graph.edge_columns:
+        raise ValueError(
+            "Effects in a series take time. Use golem.impulse_responses(model), or `golem effects` with a horizon."
         )
     if not edges_are_acyclic(graph.edges.causes, graph.edges.children, len(graph.names)):
         raise ValueError("The graph has a cycle or undirected edges, so it has no total effects.")

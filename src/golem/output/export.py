@@ -12,9 +12,10 @@ import numpy as np
 from golem.graphs.dag import cycle_text, find_cycle, is_dag
 from golem.graphs.formats import FORMATS, format_of, networkx_formats
 from golem.graphs.graph_document import GraphDocument
-from golem.graphs.named_graph import NamedGraph
+from golem.graphs.named_graph import LAG, NamedGraph
 from golem.model.linear_sem import LinearSEM
 from golem.output.document import graph_keys
+from golem.output.lagged_graph import multigraph
 from golem.output.saved_model import SavedModel
 from golem.runtime.files import without_formulas, write_text
 from golem.runtime.messages import counted, shortened
@@ -165,7 +166,8 @@ def _equivalence_class(graph: NamedGraph) -> NamedGraph:
 def to_networkx(model: Any) -> nx.DiGraph[str]:
     """Return a NetworkX DiGraph with the attributes of edges and nodes.
 
-    DoWhy accepts it: `CausalModel(data, treatment, outcome, graph=to_networkx(model))`.
+    DoWhy accepts it: `CausalModel(data, treatment, outcome, graph=to_networkx(model))`. The graph of a series is a
+    MultiDiGraph of its variables: an edge per lag, whose key and attribute `lag` say how many steps it takes.
 
     Examples
     --------
@@ -174,7 +176,8 @@ def to_networkx(model: Any) -> nx.DiGraph[str]:
     >>> to_networkx(sem).edges["a", "b"]["weight"]
     2.0
     """
-    return networkx_formats.to_networkx(named_graph(model))
+    graph = named_graph(model)
+    return networkx_formats.to_networkx(graph) if LAG not in graph.edge_columns else multigraph(graph)
 
 
 def to_causal_learn(model: Any, *, cpdag: bool = False) -> GeneralGraph:

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree
 
+from golem.graphs.dag import cycle_text, find_cycle
 from golem.graphs.named_graph import Attributes, NamedGraph
 from golem.runtime.messages import quoted, shortened
 
@@ -82,6 +83,8 @@ def write_dowhy(graph: NamedGraph) -> str:
             f"DoWhy needs a direction for every edge, but {len(open_edges)} have no evidence for theirs: "
             f"{shortened(open_edges, 4)}. Add what you know, such as tiers, or use the format gml."
         )
+    if cycle := find_cycle(graph.adjacency):
+        raise ValueError(f"DoWhy needs a graph without cycles; this one has {cycle_text(cycle, graph.names)}.")
     return write_gml(dataclasses.replace(graph, edge_columns={}, noise_variances=None, intercepts=None))
 
 
