@@ -115,7 +115,7 @@ def test_the_label_is_the_name_without_its_ending(name, label):
 
 
 def test_shards_of_environments_add_up(frame, expected, tmp_path):
-    table = TableFiles.open(write(frame, tmp_path, "csv"), hidden="arm").labelled("arm", TARGETS)
+    table = TableFiles.open(write(frame, tmp_path, "csv"), hidden=["arm"]).labelled("arm", TARGETS)
     parts = shards_by_label(table, 6)
     for label, moments in ((part.label, part.moments) for part in expected.parts):
         total = sum(parts[label][1:], start=parts[label][0])
@@ -162,7 +162,7 @@ def test_missing_values_of_categories_are_treated_in_each_environment(mixed, tmp
     path = write(mixed, tmp_path, "csv")
     expected = read_table(mixed, environments="arm", targets=TARGETS, missing=missing)
     assert_same(environments_from_file(path, TARGETS, environment="arm", missing=missing), expected)
-    table = TableFiles.open(path, hidden="arm").labelled("arm", TARGETS)
+    table = TableFiles.open(path, hidden=["arm"]).labelled("arm", TARGETS)
     for divided in (True, False):
         source = TableSource(table, TARGETS, divided=divided)
         found = source.read(missing, ProgressDisplay())
@@ -192,7 +192,7 @@ def test_columns_that_cannot_be_used_with_environments(mixed, tmp_path):
     unusable = mixed.assign(one="x", twice=2 * mixed["a"], copy=mixed["site"] + "!")
     for missing in ("error", "em"):
         source = TableSource(
-            TableFiles.open(write(unusable, tmp_path, "csv"), hidden="arm").labelled("arm", TARGETS), TARGETS
+            TableFiles.open(write(unusable, tmp_path, "csv"), hidden=["arm"]).labelled("arm", TARGETS), TARGETS
         )
         found = [column.name for column in source.unusable(missing, ProgressDisplay())]
         assert found == ["one", "twice", "copy"]
@@ -218,7 +218,7 @@ def test_wrong_labels_are_refused_with_their_place(frame, tmp_path):
 
 
 def opened(frame, folder, **how):
-    table = TableFiles.open(write(frame, folder, "csv"), hidden="arm").labelled("arm", TARGETS)
+    table = TableFiles.open(write(frame, folder, "csv"), hidden=["arm"]).labelled("arm", TARGETS)
     return TableSource(table, TARGETS, **how)
 
 
