@@ -59,7 +59,7 @@ test: $(VENV)/.installed-dev  ## Run the tests (slow and GPU tests apart)
 
 SECONDS ?= 600
 SIGNALS ?= 100
-fuzz: $(VENV)/.installed-dev  ## Try random and damaged inputs for SECONDS=600, and SIGNALS=100; docs/reliability.md tells more
+fuzz: $(VENV)/.installed-dev  ## Try random and damaged inputs for SECONDS=600, and SIGNALS=100; docs/accuracy.md tells more
 	PYTHONPATH=tests $(BIN)/python -m fuzz --seconds $(SECONDS) --workers $(WORKERS)
 	GOLEM_FAULT_RUNS=$(SIGNALS) GOLEM_FAULT_SEED=$$(date +%s) $(BIN)/python -m pytest -n $(WORKERS) -m '' tests/cli/test_faults.py
 

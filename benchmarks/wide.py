@@ -1,6 +1,6 @@
 """Tables with very many columns: time, memory and accuracy of `Golem(statistics="sparse", evidence="full").fit`.
 
-Claim (docs/scale.md): on two cores 20,000 columns take a minute and 100,000 a quarter of an hour, on one GPU with 16
+Claim (docs/large.md): on two cores 20,000 columns take a minute and 100,000 a quarter of an hour, on one GPU with 16
 cores a million take ten minutes; adjacency precision is at least 0.98 and recall at least 0.94, and at least 95 % of
 the claimed directions are right, with at least 60 % of the compelled arrows claimed.
 

@@ -89,7 +89,7 @@ html_show_sourcelink = False
 html_copy_source = False
 html_use_index = html_domain_indices = False  # the API reference lists all names
 html_context = {"default_mode": "auto"}
-html_sidebars = {"install": [], "five-minutes": [], "answers": [], "index": []}
+html_sidebars = {"install": [], "ten-minutes": [], "questions": [], "index": []}
 html_theme_options = {
     "logo": {"text": "golem", "image_light": "_static/logo.svg", "image_dark": "_static/logo.svg"},
     "header_links_before_dropdown": 7,

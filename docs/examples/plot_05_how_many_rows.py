@@ -51,5 +51,5 @@ weakest = np.abs(truth.standardized_weights[truth.adjacency]).min()
 print(f"rows needed for {weakest:.2f}: {rows_needed(weakest, len(truth.names))}")
 
 # %%
-# Replace the two numbers by yours. :doc:`/answers` has a table for other correlations and numbers of columns.
+# Replace the two numbers by yours. :doc:`/questions` has a table for other correlations and numbers of columns.
 print(f"rows needed for 0.1 among 100 columns: {rows_needed(0.1, 100)}")

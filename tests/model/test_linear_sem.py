@@ -60,4 +60,4 @@ def test_a_model_that_is_none_is_refused(arguments, message):
 
 
 def test_the_examples_of_the_page_run(run_page):
-    assert run_page("model.md") > 10
+    assert run_page("effects.md") > 10

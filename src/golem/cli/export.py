@@ -81,7 +81,7 @@ def export(
     - `--to pgmpy`: a `LinearGaussianBayesianNetwork` of pgmpy, as JSON
     - `--to matrix`: table of weights
 
-    `golem score` reads all of them; `docs/export.md` lists what each format keeps.
+    `golem score` reads all of them; `docs/tools.md` lists what each format keeps.
     """
     from golem.graphs.formats import format_of, read_graph
     from golem.output.export import export_graph, graph_text

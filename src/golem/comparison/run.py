@@ -86,7 +86,7 @@ def compare(
         scores of golem (order-mixed, order-bdeu, order-discrete-bic). All its graphs are compared by the score that
         `order` chooses.
     methods : str or sequence of str, optional
-        Names of methods (docs/baselines.md lists them); by default all that are installed and can use the table, except
+        Names of methods (docs/compare.md lists them); by default all that are installed and can use the table, except
         the paper's recipe ("golem-ev", "golem-nv"), which takes minutes.
     truth : array of shape (d, d), NamedGraph or DataFrame, optional
         The true graph, as edges or weights [i, j] for i -> j. Columns that it does not name are isolated in it; it must

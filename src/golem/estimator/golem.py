@@ -113,7 +113,7 @@ class Golem(NotebookDisplay, DirectionCheck, TableEstimator, GraphMatrices, Conv
         "auto" chooses by the types of the columns.
     statistics : {"auto", "dense", "sparse"}
         Covariances of all pairs of columns, or correlations that are computed when they are needed, for tables with
-        very many columns (docs/scale.md); "auto" chooses the latter from 5000 columns on. These must be complete
+        very many columns (docs/large.md); "auto" chooses the latter from 5000 columns on. These must be complete
         tables of numbers from one environment, and noise variances are free.
     lags : int or "auto", optional
         For time series: how many steps back causes may lie. Lagged columns are named `x@1`, `x@2`, ...; nothing causes

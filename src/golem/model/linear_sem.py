@@ -235,7 +235,7 @@ class LinearSEM(LinearEquations):
     def adjustment_set(self, cause: str | int, effect: str | int, kind: AdjustmentKind = "optimal") -> tuple[str, ...]:
         """Return the names of the variables to adjust for, so that a regression estimates the total effect.
 
-        By default, the set whose estimate has the smallest variance (docs/model.md).
+        By default, the set whose estimate has the smallest variance (docs/effects.md).
 
         Raises
         ------

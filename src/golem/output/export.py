@@ -77,7 +77,7 @@ def export_graph(
         The file, which is written atomically.
     format : str, optional
         One of graphml, gml, dot, dowhy, dagitty, lavaan, bnlearn, pcalg, pgmpy, causal-learn, json, csv and matrix.
-        By default it follows from the file extension. docs/export.md lists what each format keeps.
+        By default it follows from the file extension. docs/tools.md lists what each format keeps.
     cpdag : bool
         Write the Markov equivalence class of the graph, without weights: an edge without a direction in the class is
         undirected (causal-learn) or listed in both directions.

@@ -168,7 +168,7 @@ def test_a_cyclic_graph_is_refused():
 
 
 def test_the_examples_of_the_page_run(run_page):
-    assert run_page("diagnostics.md") > 10
+    assert run_page("findings.md") > 10
 
 
 def test_a_sample_of_the_rows_is_named(rng):

@@ -498,7 +498,7 @@ def test_the_example_of_the_documentation_runs(tmp_path, rng, monkeypatch):
     (tmp_path / "parts").mkdir()
     names = ["temperature", "pressure", "flow"]
     write_csv(tmp_path / "parts" / "1.csv", rows_with_mean(rng, 0)[:, :3], names)
-    page = pathlib.Path(__file__).parents[3] / "docs" / "scale.md"
+    page = pathlib.Path(__file__).parents[3] / "docs" / "large.md"
     example = re.search(r"```python\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL)[1]
     found = {}
     exec(example, found)

@@ -50,7 +50,7 @@ class EdgeAssumptions:
         Share of the residual variance of the target that a curve of the source explains beyond a straight line,
         adjusted for degrees of freedom; and the p-value of its F test.
     dependence, dependence_p : float
-        Dependence between the residual of the target and the source, 0 if they are independent (docs/diagnostics.md);
+        Dependence between the residual of the target and the source, 0 if they are independent (docs/findings.md);
         and the p-value of its test.
 
     Examples

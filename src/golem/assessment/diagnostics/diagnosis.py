@@ -45,7 +45,7 @@ def diagnose(model: Golem, X: Any = None, *, refit: bool | None = None) -> Diagn
     "limits". `golem fit --bootstrap` adds "intervals" (weights outside their own bootstrap intervals). Without rows,
     "rows-needed" names the checks that were left out; "sample" says that the rows were a sample. A table with
     categories also has "determined" (variables that others determine) and "rare-levels", and "numbers-only" names the
-    checks that it does not allow. docs/diagnostics.md explains them.
+    checks that it does not allow. docs/findings.md explains them.
 
     Parameters
     ----------
