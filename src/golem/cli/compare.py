@@ -15,11 +15,11 @@ from golem.cli import options
 from golem.cli.options import TableOptions, reads_table
 from golem.cli.progress_bars import ProgressBars
 from golem.cli.running import fail, skip_slow_imports, user_errors
-from golem.cli.terminal import MOST_LINES, WIDTH, one_line, out, showing_warnings
+from golem.cli.terminal import out, showing_warnings
 from golem.runtime.dialects import SHELL
 from golem.runtime.files import require_writable
 from golem.runtime.interrupts import holding_interrupts, keep
-from golem.runtime.messages import printable
+from golem.runtime.messages import MOST_LINES, WIDTH, one_line, printable
 from golem.runtime.problems import told
 from golem.runtime.result_folder import result_folder
 

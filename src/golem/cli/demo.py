@@ -6,11 +6,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from golem.cli.fit_details import print_details
-from golem.cli.fit_summary import Screen, print_json
 from golem.cli.options import Json, OutputFolder, Quiet, Verbose
 from golem.cli.progress_bars import ProgressBars
 from golem.cli.running import skip_slow_imports, user_errors
-from golem.cli.terminal import out, showing_warnings
+from golem.cli.terminal import out, print_json, showing_warnings
 from golem.runtime.files import require_writable
 
 if TYPE_CHECKING:
@@ -54,6 +53,7 @@ def demo(
     from golem.graphs import metrics
     from golem.graphs.named_graph import NamedGraph
     from golem.output.document import Supplement, describe
+    from golem.output.screen import Screen
     from golem.workflow.steps import check, learn, was_interrupted, write
 
     with user_errors():
@@ -77,7 +77,7 @@ def demo(
         print_json(document, {"consensus": vars(scores)})
     elif not quiet:
         title = "Sachs protein data: 853 cells, 11 signalling molecules (log scale)"
-        Screen(title, _learned(sachs.truth, model), document, supplement, output).print()
+        out.print(Screen(title, _learned(sachs.truth, model), document, supplement, output).text())
         if verbose:
             out.print()
             print_details(model, supplement, document)

@@ -10,15 +10,15 @@ import typer
 
 from golem.cli import options
 from golem.cli.fit_details import print_details
-from golem.cli.fit_summary import Screen, data_title, learned_sentence, print_json
 from golem.cli.options import TableOptions, reads_table
 from golem.cli.progress_bars import ProgressBars
 from golem.cli.running import skip_slow_imports, user_errors
-from golem.cli.terminal import err, out, showing_warnings
+from golem.cli.terminal import err, out, print_json, showing_warnings
 from golem.runtime.dialects import SHELL
 from golem.runtime.problems import told
 
 if TYPE_CHECKING:
+    from golem.output.screen import Screen
     from golem.workflow import FitResult
 
 # Options that go with --from; graph.json holds the values of all others.
@@ -295,7 +295,7 @@ def fit(
             more["repeat"] = vars(result.repeat)
         print_json(result.document, more)
     elif not quiet:
-        _screen(result, 0 if verbose else err.lines - before).print()
+        out.print(_screen(result, 0 if verbose else err.lines - before).text())
         if verbose:
             out.print()
             print_details(result.model, result.supplement, result.document)
@@ -305,6 +305,7 @@ def fit(
 
 def _screen(result: FitResult, said: int) -> Screen:
     """Return what to print about a fit, after so many lines of notes."""
+    from golem.output.screen import Screen, data_title, learned_sentence
     from golem.workflow.steps import title_of
 
     document, selection, proof = result.document, result.selection, result.certificate

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import re
 import warnings
 from collections.abc import Iterator
@@ -17,6 +18,8 @@ from golem.runtime.problems import told
 if TYPE_CHECKING:
     from rich.table import Table
     from rich.text import Text
+
+    from golem.graphs.graph_document import GraphDocument
 
 
 class _Terminal(Console):
@@ -40,8 +43,6 @@ class _Terminal(Console):
         return count if self.is_terminal else max(count, _MOST_REDIRECTED)
 
 
-# The screen that a command prints by default.
-MOST_LINES, WIDTH = 25, 80
 # Lines of a list in redirected output. Files have the whole list, and what follows a longer one is easily missed.
 _MOST_REDIRECTED = 50
 # No markup: column names are the user's text, and "[red]" is a valid name.
@@ -50,11 +51,6 @@ err = _Terminal(stderr=True, highlight=False, markup=False)
 _SENTENCE_END = re.compile(r"(?<=[\w'\")]{2}\.) (?=[A-Z])")
 # The least width of a name in a table; in a narrow terminal the lines of the table are wrapped instead.
 _NAME_WIDTH = 12
-
-
-def one_line(text: str) -> str:
-    """Return a text that fits into one line of the screen, without its end if it is longer."""
-    return text if len(text) <= WIDTH else f"{text[: WIDTH - 3].rstrip()}..."
 
 
 @contextlib.contextmanager
@@ -111,3 +107,14 @@ def print_table(table: Table) -> None:
     if needed > out.width:
         table.width = needed
     out.print(table, crop=False)
+
+
+def print_json(document: GraphDocument, more: dict[str, Any]) -> None:
+    """Print a document as one line of JSON, without its long lists except for the edges."""
+    about = document.plain()
+    for key in ("names", "weighted", "noise_variances", "intercepts", "raw_weights", "trace"):
+        del about[key]
+    for key in ("data", "bootstrap", "diagnostics"):
+        if about[key] is None:
+            del about[key]
+    print(json.dumps(about | {"edge_list": about.pop("edge_table")} | more, allow_nan=False))  # noqa: T201

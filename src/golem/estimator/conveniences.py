@@ -66,7 +66,7 @@ class Conveniences(GraphQuestions):
         bootstrap : Bootstrap, optional
             What `golem.bootstrap` returned for this model.
         """
-        from golem.cli.fit_summary import summary_text
+        from golem.output.screen import summary_text
 
         check_is_fitted(self, "graph_")
         return summary_text(self, X, bootstrap)

@@ -11,6 +11,8 @@ import sys
 import warnings
 from collections.abc import Callable, Sequence
 
+# The screen that a command prints by default.
+MOST_LINES, WIDTH = 25, 80
 _LONG = 100
 # Control characters except the newline, marks that reverse the direction of text, line separators, half characters.
 _UNPRINTABLE = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
@@ -31,6 +33,11 @@ def shortened(items: Sequence[str], most: int = 8) -> str:
     """Join items for a message; count those after the first `most`."""
     shown = ", ".join(items[:most])
     return shown if len(items) <= most else f"{shown} and {len(items) - most} more"
+
+
+def one_line(text: str) -> str:
+    """Return a text that fits into one line of the screen, without its end if it is longer."""
+    return text if len(text) <= WIDTH else f"{text[: WIDTH - 3].rstrip()}..."
 
 
 def counted(count: int, one: str, written: Callable[[int], str] = str) -> str:

@@ -1,11 +1,10 @@
-"""The screen that a fit prints: what was learned, the edges, what to know before relying on them, and what to do next.
+"""The screen of a fit: what was learned, the edges, what to know before relying on them, and what to do next.
 
 It has at most 25 lines of 80 columns, together with the notes and warnings that came before it.
 """
 
 from __future__ import annotations
 
-import json
 import shlex
 import textwrap
 from collections.abc import Callable, Sequence
@@ -13,9 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from golem.cli.terminal import MOST_LINES, WIDTH, one_line, out
 from golem.runtime.dialects import SHELL
-from golem.runtime.messages import counted, printable
+from golem.runtime.messages import MOST_LINES, WIDTH, counted, one_line, printable
 from golem.runtime.problems import told
 
 if TYPE_CHECKING:
@@ -57,10 +55,9 @@ class Screen:
     output: Path | None = None
     said: int = 0
 
-    def print(self) -> None:
-        """Print the screen."""
-        for line in self.lines():
-            out.print(line)
+    def text(self) -> str:
+        """Return the screen as text."""
+        return "\n".join(self.lines())
 
     def lines(self) -> list[str]:
         """Return the lines; the edges take what the rest leaves."""
@@ -151,7 +148,7 @@ def summary_text(model: Any, X: Any = None, bootstrap: Any = None) -> str:
     supplement = Supplement(bootstrap=bootstrap, diagnosis=checked)
     document = describe(model, supplement)
     title = data_title(type(model).__name__, document, supplement)
-    return "\n".join(Screen(title, [learned_sentence(document)], document, supplement).lines())
+    return Screen(title, [learned_sentence(document)], document, supplement).text()
 
 
 @dataclass(frozen=True)
@@ -160,17 +157,6 @@ class _EdgeLines:
 
     lines: list[str]
     complete: bool
-
-
-def print_json(document: GraphDocument, more: dict[str, Any]) -> None:
-    """Print a document as one line of JSON, without its long lists except for the edges."""
-    about = document.plain()
-    for key in ("names", "weighted", "noise_variances", "intercepts", "raw_weights", "trace"):
-        del about[key]
-    for key in ("data", "bootstrap", "diagnostics"):
-        if about[key] is None:
-            del about[key]
-    print(json.dumps(about | {"edge_list": about.pop("edge_table")} | more, allow_nan=False))  # noqa: T201
 
 
 def learned_sentence(document: GraphDocument) -> str:
