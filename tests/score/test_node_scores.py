@@ -147,3 +147,21 @@ def test_columns_that_are_constant_cost_nothing_and_explain_nothing():
     score = gaussian_blocks([S], [100], sparsity=L0(0.0))
     assert score.cost(1, [0, 2]) == pytest.approx(0.0, abs=1e-6)
     assert score.cost(2, [0, 1]) == pytest.approx(100 * np.log(0.75), abs=1e-6)
+
+
+@pytest.mark.parametrize("empty", [1, 3])
+def test_a_node_without_columns_costs_nothing_and_explains_nothing(empty):
+    """A category has no columns in a half of the rows in which it has one level; it may be the last node."""
+    X = simulate(3, 100, "ER2", random_state=1).data
+    S, first = np.cov(X.T), np.insert(np.arange(4), empty, min(empty, 3))
+    with_empty = gaussian_blocks([S], [100], first=first, sparsity=L0("bic"))
+    without = gaussian_blocks([S], [100], sparsity=L0("bic"))
+    others = np.delete(np.arange(4), empty)
+    members = Subsets(4).members
+    table = with_empty.cost_table(members)
+    np.testing.assert_array_equal(table[:, empty], 0.0)
+    for k, parents in enumerate(members):
+        for j in np.flatnonzero(~parents[others]):
+            expected = without.cost(j, np.flatnonzero(parents[others]))
+            assert table[k, others[j]] == pytest.approx(expected)
+            assert with_empty.cost(others[j], np.flatnonzero(parents)) == pytest.approx(expected)

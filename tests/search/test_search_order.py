@@ -237,3 +237,11 @@ def test_counts_of_small_and_large_tables_give_the_costs_of_the_score(n, kind):
 
 def test_kernels_and_scores_agree_when_a_column_is_determined_by_others():
     assert order_kernel_arrays.COLLINEAR == node_scores.COLLINEAR
+
+
+def test_many_nodes_of_which_the_last_has_no_columns():
+    """A category that has one level in a half of the rows has no columns there, and no edges."""
+    X = simulate(70, 200, "ER2", random_state=2).data
+    found = search_order(gaussian_blocks([np.cov(X.T)], [200], first=np.append(np.arange(71), 70)), effort="fast")
+    assert len(found.edges) > 70
+    assert 70 not in np.append(found.edges.causes, found.edges.children)

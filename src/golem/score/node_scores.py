@@ -125,7 +125,8 @@ class GaussianBlocks:
     def constants(self) -> Vector:
         """The part of every node's cost that depends on the units of its columns, shape (d,)."""
         logs = np.array([np.log(self.scales(t)) for t in range(len(self.matrices))])
-        sums = np.add.reduceat(logs, self.first[:-1], axis=1)
+        # Categories that have one level in this half of the rows have no columns.
+        sums = np.add.reduceat(np.pad(logs, ((0, 0), (0, 1))), self.first[:-1], axis=1) * (self.sizes > 0)
         return np.array([2.0 * (self.rows[list(own)] @ sums[list(own), j]) for j, own in enumerate(self.terms)])
 
     def columns(self, nodes: Iterable[int]) -> Indices:

@@ -55,8 +55,9 @@ class BlockEngine(RecordEngine):
         n, p = int(score.rows[t]), int(score.first[-1])
         most, R = min(most_parents(n), p - 1), score.block(t, np.arange(p))
         likely, _ = markov_blankets(correlation_problem(R, n, L0().penalties(n, p), most))
-        starts = score.first[:-1]
+        starts, likely = score.first[:-1], np.pad(likely, (0, 1))  # the last node may have no columns
         near = np.maximum.reduceat(np.maximum.reduceat(likely, starts, axis=0), starts, axis=1)
+        near &= np.outer(score.sizes > 0, score.sizes > 0)
         np.fill_diagonal(near, False)
         return np.asarray(near & (self.kinds & ALLOWED != 0))
 
