@@ -232,7 +232,7 @@ def _short(name: str, width: int) -> str:
 
 def _before(diagnosis: Diagnosis | None) -> list[str]:
     """Return what to know before relying on the graph: the most important findings, and hidden common causes."""
-    from golem.assessment.diagnostics.finding import HEADLINES
+    from golem.assessment.diagnostics.explanations import EXPLANATIONS
 
     found = [] if diagnosis is None else [one for one in diagnosis.at("warning", "note") if one.name not in _SAID]
     shown, rest = found[: _MOST_FINDINGS - 1], found[_MOST_FINDINGS - 1 :]
@@ -243,4 +243,4 @@ def _before(diagnosis: Diagnosis | None) -> list[str]:
     ]
     more = f"   (and {' and '.join(counts)} in the report)" if counts else ""
     lines = [one_line(f"  {'!' if one.level == 'warning' else '-'} {told(one.headline, SHELL)}") for one in shown]
-    return [f"Before you rely on it{more}", *lines, f"  ! {HEADLINES['limits']}"]
+    return [f"Before you rely on it{more}", *lines, f"  ! {EXPLANATIONS['limits'].headline}"]

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
+from golem.assessment.diagnostics.explanations import EXPLANATIONS
 from golem.runtime.dialects import dialect_of
 from golem.runtime.html_text import leveled_list, paragraph
 from golem.runtime.problems import SCATTER_PLOTS, Set, Text, told
@@ -19,35 +20,6 @@ USE_FREE_VARIANCES = Text("If the columns have different units, use ", Set("nois
 IF_NO_SCATTER_PLOT = Text(" If there is none, use ", SCATTER_PLOTS, ".")
 
 
-# Findings in one line, in at most 74 characters, for those that do not bring a line with numbers of their own.
-HEADLINES = {
-    "hard-targets": "Some targets still depend on their causes: the experiments are not hard.",
-    "off-target": "Experiments seem to change variables that are not listed as targets.",
-    "target-effects": "Some experiments show no effect on their targets.",
-    "small-environments": "Some experiments have few rows and can settle little.",
-    "sample": "The checks used a sample of the rows.",
-    "dependent-rows": "Rows depend on each other: everything looks surer than it is.",
-    "odd-values": "Some values may be codes for missing values, or number the rows.",
-    "spikes": "Some columns have many zeros. Do they mean 'not measured'?",
-    "rows": "There are few rows for so many columns: weak edges may be chance.",
-    "density": "The graph has many edges for so few rows: weak ones may be chance.",
-    "equal-variances": "The directions assume equal noise variances, but these differ.",
-    "units": "Some directions would change in other units of the columns.",
-    "search": "A second search found a graph that differs from this one.",
-    "direction-conflicts": "The size and the shape of the noise support opposite directions.",
-    "noise-choice": "Some arrows would change with a noise model that fits nearly as well.",
-    "rows-needed": "Most checks of the assumptions were not possible without the rows.",
-    "normal-residuals": "The noise is not normal (bell-shaped) in some variables.",
-    "determined": "Some variables are determined by others.",
-    "rare-levels": "Some categories have levels with few rows.",
-    "near-duplicates": "Some columns are almost copies: golem cannot tell whose edges are whose.",
-    "deterministic": "Some columns are almost sums of others, such as totals of parts.",
-    "near-constant": "Some columns have one value in nearly all rows.",
-    "conditioning": "Columns overlap so much that their separate effects are inaccurate.",
-    "numbers-only": "Most checks of the assumptions need a table without categories.",
-    "intervals": "Some weights lie outside their own bootstrap intervals.",
-    "limits": "An unmeasured common cause looks just like an edge; no check can exclude it.",
-}
 _NOT_POSSIBLE = re.compile("not checked|could not be tested", re.IGNORECASE)
 Pair = tuple[str, str]
 
@@ -126,7 +98,8 @@ class Finding:
         """Fill in the headline, unless there is nothing to report."""
         if not self.headline and self.level != "ok":
             missed = _NOT_POSSIBLE.search(self.finding) and self.name != "rows-needed"
-            general = HEADLINES.get(self.name, self.finding)
+            explained = EXPLANATIONS.get(self.name)
+            general = (explained.headline if explained else "") or self.finding
             line = f"Not checked: {self.name.replace('-', ' ')}." if missed else general
             object.__setattr__(self, "headline", line)
 
