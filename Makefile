@@ -101,8 +101,9 @@ format: $(VENV)/.installed-dev  ## Format the code and sort the imports
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-docs: $(VENV)/.installed-dev  ## Regenerate the CLI reference, what the pages print, and the summary of results
+docs: $(VENV)/.installed-dev  ## Regenerate the references of commands and findings, what the pages print, and the summary of results
 	$(BIN)/python docs/generate_cli_reference.py
+	$(BIN)/python docs/generate_findings.py
 	$(BIN)/python docs/run_pages.py
 	$(BIN)/python docs/summarize_results.py
 

@@ -1,4 +1,4 @@
-"""Write docs/findings.md from the explanations next to the checks. A test fails if it is out of date; run `make docs`."""
+"""Write docs/findings.md from the words next to the checks. A test fails if it is out of date; run `make docs`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Write results/README.md from the tables of the experiments; a test fails if it is out of date.
+"""Write results/README.md and the claims of docs/paper.md from the tables of the experiments; tests check both.
 
 Run with `make docs`, after `golem experiment NAME --plot -o results/NAME`.
 """
@@ -7,12 +7,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from golem_experiments import EXPERIMENTS, load
+from golem_experiments import EXPERIMENTS, Verdict, load
 from golem_experiments.analysis.claims import what_was_run
 from golem_experiments.analysis.outputs import judge
 from golem_experiments.analysis.tables import read_csv
+from golem_experiments.experiment import Value
 
-RESULTS = Path(__file__).parents[1] / "results"
+HERE = Path(__file__).parent
+RESULTS = HERE.parent / "results"
 TITLE = """# Results
 
 <!-- Generated from the tables by `make docs`; do not edit. -->
@@ -28,16 +30,59 @@ FILES = """## Files
 
 Each folder here contains `verdict.md`, `figure.png` with the panels of the paper, `figure-all.png` if there are further
 methods, `table.csv` with all rows, and `command.txt`. `golem experiment NAME --plot -o results/NAME` makes figures and
-verdicts again from the table. [Experiments](../docs/experiments.md) explains how to run them and how claims are
-judged."""
+verdicts again from the table. [Running experiments](running.md) explains the files, and
+[The paper reproduced](../docs/paper.md) how claims are judged."""
+
+
+# What each experiment examines, in the words of a reader; the others are beyond the paper.
+OF_THE_PAPER = {
+    "bivariate": "Two variables (proposition 1, figure 2, appendix E)",
+    "theory": "The theorems, on all graphs of 3 and 4 nodes (section 3, appendix A)",
+    "constraints": "The penalties on edges and cycles (section 5.1, figures 4 and 5)",
+    "initialization": "Where GOLEM-NV starts (section 4.1)",
+    "identifiable": "Equal noise variances, all methods (section 5.2, figures 1 and 6)",
+    "nonidentifiable": "Unequal noise variances (section 5.3, figure 7)",
+    "scalability": "Up to 3200 variables (section 5.4, figure 8)",
+    "weight-scale": "Small weights (section 5.5, figure 9)",
+    "sachs": "The protein data (section 5.6)",
+    "penalties": "The coefficients of the penalties (appendix F)",
+}
+BEYOND = {
+    "standardized": "the same data in other units",
+    "networks": "networks from applications",
+    "discrete": "tables of categories",
+    "robustness": "violated assumptions",
+    "interventions": "experiments",
+}
+BEGIN = "<!-- claims: generated from results/ by `make docs`; do not edit -->\n"
+END = "<!-- end of claims -->\n"
+
+
+def judged() -> dict[str, tuple[list[dict[str, Value]], list[Verdict]]]:
+    """Return the table and the verdicts of each experiment."""
+    tables = {name: read_csv(RESULTS / name / "table.csv") for name in EXPERIMENTS}
+    return {name: (table, judge(load(name), table)) for name, table in tables.items()}
+
+
+def claims_page() -> str:
+    """Return docs/paper.md with the claims of today."""
+    parts, found = [BEGIN], judged()
+    for name, title in OF_THE_PAPER.items():
+        parts.append(f"## {title}\n\n| claim | [{name}](../results/{name}/verdict.md) |\n|---|---|")
+        parts += [f"| {one.claim} | {one.word} |" for one in found[name][1]]
+        parts.append("")
+    parts.append("## Beyond the paper\n\n| experiment | holds | does not hold | undecided |\n|---|---|---|---|")
+    for name, title in BEYOND.items():
+        counts = [sum(one.holds is holds for one in found[name][1]) for holds in (True, False, None)]
+        parts.append(f"| [{name}](../results/{name}/verdict.md): {title} | {' | '.join(map(str, counts))} |")
+    old = (HERE / "paper.md").read_text(encoding="utf-8")
+    return old[: old.index(BEGIN)] + "\n".join(parts) + "\n\n" + old[old.index(END) :]
 
 
 def summary() -> str:
-    """Return the whole page."""
+    """Return the whole page of results/README.md."""
     lines, refuted, undecided = [], [], []
-    for name in EXPERIMENTS:
-        table = read_csv(RESULTS / name / "table.csv")
-        found = judge(load(name), table)
+    for name, (table, found) in judged().items():
         counts = [sum(one.holds is holds for one in found) for holds in (True, False, None)]
         lines.append(f"| [{name}]({name}/verdict.md) | {' | '.join(map(str, counts))} | {what_was_run(table)} |")
         refuted += [f"- **{name}**: {one.claim} {one.why}" for one in found if one.holds is False]
@@ -49,3 +94,4 @@ def summary() -> str:
 
 if __name__ == "__main__":
     (RESULTS / "README.md").write_text(summary(), encoding="utf-8")
+    (HERE / "paper.md").write_text(claims_page(), encoding="utf-8")

@@ -48,6 +48,12 @@ def test_the_summary_is_that_of_the_tables():
     assert (RESULTS / "README.md").read_text(encoding="utf-8") == summarize_results.summary(), "run `make docs`"
 
 
+def test_the_page_of_the_paper_has_the_claims_of_today():
+    page = ROOT / "docs" / "paper.md"
+    assert page.read_text(encoding="utf-8") == summarize_results.claims_page(), "run `make docs`"
+    assert {*summarize_results.OF_THE_PAPER, *summarize_results.BEYOND} == set(EXPERIMENTS)
+
+
 def test_the_summary_counts_seeds_by_setting_and_runs_that_were_not_completed():
     row = {"experiment": "x", "graph": "ER1", "d": 10, "method": "a", "status": "done", "hardware": "H200; CPU"}
     table = [row | {"seed": seed, "device": "cpu" if seed else "cuda"} for seed in range(5)]

@@ -167,10 +167,6 @@ def test_a_cyclic_graph_is_refused():
         diagnose(model)
 
 
-def test_the_examples_of_the_page_run(run_page):
-    assert run_page("findings.md") > 10
-
-
 def test_a_sample_of_the_rows_is_named(rng):
     X = rng.normal(size=(400, 3))
     model = Golem().fit(X)

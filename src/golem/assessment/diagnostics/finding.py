@@ -99,7 +99,7 @@ class Finding:
         if not self.headline and self.level != "ok":
             missed = _NOT_POSSIBLE.search(self.finding) and self.name != "rows-needed"
             explained = EXPLANATIONS.get(self.name)
-            general = (explained.headline if explained else "") or self.finding
+            general = explained.headline if explained else self.finding
             line = f"Not checked: {self.name.replace('-', ' ')}." if missed else general
             object.__setattr__(self, "headline", line)
 
