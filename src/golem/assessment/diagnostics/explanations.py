@@ -119,8 +119,8 @@ GROUPS: dict[str, dict[str, Explanation]] = {
         ),
         "equal-variances": Explanation(
             "The directions assume equal noise variances, but these differ.",
-            "Checked if the model assumes them (`--noise ev`). Bartlett's test, level 0.01; a warning if typical variances "
-            "differ by a factor of 1.25. Use the default `--noise auto`.",
+            "Checked if the model assumes them (`--noise ev`). Bartlett's test, level 0.01; a warning if typical "
+            "variances differ by a factor of 1.25. Use the default `--noise auto`.",
         ),
         "factors": Explanation(
             "A few hidden common causes would explain nearly everything.",
