@@ -106,8 +106,8 @@ def _is_wide(X: Any) -> bool:
     """Return whether a table has very many columns, all of them numbers, and rows."""
     if isinstance(X, Table):
         return isinstance(X.parts[0].moments, WideMoments)
-    shape: tuple[int, ...] = getattr(X, "shape", ())
-    if is_tensor(X) or len(shape) != 2 or shape[1] < WIDE_FROM:
+    shape: tuple[int, ...] = () if is_tensor(X) else getattr(X, "shape", ())  # nested tensors have none
+    if len(shape) != 2 or shape[1] < WIDE_FROM:
         return False
     return not _may_have_categories(X) if is_table(X) else getattr(X, "dtype", np.dtype(object)).kind == "f"
 
