@@ -250,6 +250,22 @@ def test_a_source_keeps_rows_or_a_sample_for_the_directions(frame, tmp_path, mos
     assert source.summary.rows == 400
 
 
+def test_halves_of_a_stream_of_sorted_rows_are_alike(frame, expected, tmp_path, monkeypatch):
+    """The parts are not blocks of consecutive rows, of which each would have other values of the first column."""
+    monkeypatch.setattr("golem.data.source.ROWS_UP_TO", 0)
+    monkeypatch.setattr(batches, "_BYTES", 3000)
+    by_value = frame.sort_values(frame.columns[0])
+    table = opened(by_value, tmp_path, halved=True).read("error", ProgressDisplay())
+    assert_same(table, expected)
+    for part in table.parts:
+        values = by_value.loc[by_value["arm"] == part.label, frame.columns[0]]
+        assert sum(shard.n for shard in part.shards) == len(values)
+        means = [shard.mean[0] for shard in part.shards if shard.n > 4]
+        assert np.std(means) < 0.5 * values.std()
+    again = opened(by_value, tmp_path, halved=True).read("error", ProgressDisplay())
+    assert [shard.n for shard in again.parts[0].shards] == [shard.n for shard in table.parts[0].shards]
+
+
 def test_environments_of_few_shards_are_not_resampled_without_a_word(frame, tmp_path, monkeypatch):
     monkeypatch.setattr("golem.data.source.ROWS_UP_TO", 0)
     few = pytest.warns(DataWarning, match="shards of environment")

@@ -324,10 +324,12 @@ def shards_by_label(
     progress: Counter | None = None,
     scheduler: str | Client | None = None,
     keep: KeptRows | None = None,
+    dealt: bool = False,
 ) -> dict[str, list[Moments]]:
     """Return the moments of the shards of each environment of opened files, or of "" if there are none.
 
-    Shards without rows of an environment are left out.
+    Shards without rows of an environment are left out. They are blocks of consecutive rows or, if rows are `dealt`,
+    of short stretches from everywhere.
     """
     require_choice(missing, in_parts=shards > 1 or scheduler is not None)
     if shards < 1:
@@ -337,7 +339,7 @@ def shards_by_label(
         if keep is not None:
             keep.take(rows.values)
         return moments_by_em(table, rows)
-    tasks = plan(table, shards, missing)
+    tasks = plan(table, shards, missing, dealt)
     if not tasks:
         parts = {}
     elif scheduler is None:

@@ -52,7 +52,8 @@ from golem.runtime.types import Matrix
 # shards of consecutive rows.
 ROWS_UP_TO = 2**28
 SHARDS = 100
-# Half of these are a half of the rows. Each has a covariance, which takes too much memory for many columns.
+# Half of these are a half of the rows; rows from everywhere are dealt to them, as files are often sorted. Each has a
+# covariance, which takes too much memory for many columns.
 HALVED_SHARDS, _MOST_HALVED = 16, 1000
 # Memory for one code of a category in all copies of the rows.
 _BYTES_PER_CODE = 24
@@ -275,7 +276,7 @@ class TableSource:
             with self.describing_refusal(missing, progress), counting as count:
                 parts = moments_by_em(self.files, rows, count)
         else:
-            how: dict[str, Any] = {"missing": missing, "scheduler": self._scheduler}
+            how: dict[str, Any] = {"missing": missing, "scheduler": self._scheduler, "dealt": not self._divided}
             reading = progress.reading(self.files.size)
             with self.describing_refusal(missing, progress), reading as show:
                 self.files, parts = reading_categories(

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import itertools
 import math
 import operator
 import threading
@@ -49,8 +50,9 @@ class Task:
     """A piece of a file whose moments are to be computed: columns at some positions in the file, with their names.
 
     `before` and `total` are the bytes of the files before this one and of all files. Each shard has the rows of an
-    equal share of these bytes. `environment` is the number of the environment of all rows, BY_COLUMN if their last
-    column has the labels, and None if there are no environments. Environment e has the shards from e `shards` on.
+    equal share of these bytes or, if rows are `dealt`, slices of every batch. `environment` is the number of the
+    environment of all rows, BY_COLUMN if their last column has the labels, and None if there are no environments.
+    Environment e has the shards from e `shards` on.
     """
 
     file: TableFile
@@ -66,6 +68,7 @@ class Task:
     labels: tuple[str, ...] = ()
     targets_source: str = "targets"
     log: tuple[int, ...] = ()
+    dealt: bool = False
 
     @property
     def variables(self) -> tuple[Variable, ...]:
@@ -84,7 +87,9 @@ class Task:
         return self.piece.end - self.piece.begin
 
 
-def plan(table: TableFiles, shards: int = 1, missing: Literal["error", "drop"] = "error") -> list[Task]:
+def plan(
+    table: TableFiles, shards: int = 1, missing: Literal["error", "drop"] = "error", dealt: bool = False
+) -> list[Task]:
     """Divide the files into tasks, in the order of their rows."""
     tasks, before, total = [], 0, table.size
     environments = table.environments or (None,) * len(table.files)
@@ -94,8 +99,8 @@ def plan(table: TableFiles, shards: int = 1, missing: Literal["error", "drop"] =
             file.require_numeric([j for j, variable in variables if not variable.is_category])
             pieces = file.pieces(len(columns))
         log = tuple(k for k, name in enumerate(table.names) if name in table.log)
-        place = (before, total, shards, missing, table.coding, environment, table.labels, table.targets_source, log)
-        tasks += [Task(file, piece, columns, table.names, *place) for piece in pieces]
+        place = (before, total, shards, missing, table.coding, environment, table.labels, table.targets_source)
+        tasks += [Task(file, piece, columns, table.names, *place, log, dealt) for piece in pieces]
         before += file.size
     return tasks
 
@@ -299,6 +304,12 @@ def _cut(batch: Batch, task: Task) -> Iterator[tuple[int, int, int]]:
     """Divide a batch among the shards: (shard, first row, end). Each of n rows counts for 1/n of the bytes."""
     n = len(batch.columns[0]) if batch.columns else 0
     position, size = task.before + batch.begin, max(1, batch.end - batch.begin)
+    if task.dealt:  # in an order that depends on the place of the batch alone
+        ends = np.linspace(0, n, task.shards + 1).astype(int).tolist()
+        order = np.random.default_rng(position).permutation(task.shards).tolist()
+        stretches = zip(order, itertools.pairwise(ends), strict=True)
+        yield from ((shard, first, end) for shard, (first, end) in stretches if first < end)
+        return
     begin = 0
     for shard in range(task.shards):
         # The first row at or after the end of the shard, (shard + 1) total / shards.
