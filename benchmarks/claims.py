@@ -30,7 +30,7 @@ import golem
 from golem import Golem, bootstrap
 
 FIRST_SEED = 90000
-SOURCES = ("structure", "variances", "shape", "interventions", "bootstrap")
+SOURCES = ("structure", "variances", "shape", "interventions", "time", "bootstrap")
 # A direction that more of the replicates have counts as a claim of the bootstrap.
 FREQUENT, REPLICATES = 0.9, 30
 # x -> y.
@@ -38,12 +38,16 @@ FORWARDS = np.array([[False, True], [False, False]])
 
 
 class Drawn(NamedTuple):
-    """A table, the edges of its truth, and the experiment of each row with its targets."""
+    """A table, the edges of its truth, the experiment of each row with its targets, and the lags to learn.
+
+    The truth of a series has the columns of the present first, then those of one step back.
+    """
 
     rows: np.ndarray
     truth: np.ndarray
     labels: list[str] | None = None
     targets: dict[str, list[int]] | None = None
+    lags: int | None = None
 
 
 def dag(d: int, edges: float, rng: np.random.Generator, low: float = 0.2, high: float = 0.8) -> np.ndarray:
@@ -107,6 +111,34 @@ def experiments(rng: np.random.Generator, *, d: int, n: int, hard: bool) -> Draw
     return Drawn(np.concatenate(parts), B != 0, labels, targets)
 
 
+def series(rng: np.random.Generator, *, d: int, n: int) -> Drawn:
+    """Draw a stationary series: every column depends on its past, and as many pairs in each of two ways."""
+    while True:
+        B, own = dag(d, 1, rng), rng.uniform(0.2, 0.8, d)
+        A = dag(d, 1, rng) + np.diag(own)
+        spread = np.linalg.inv(np.eye(d) - B)
+        if np.abs(np.linalg.eigvals(A @ spread)).max() < 0.95:
+            break
+    X = np.zeros((n + 100, d))
+    for t in range(1, len(X)):
+        X[t] = (X[t - 1] @ A + rng.normal(size=d)) @ spread
+    return Drawn(X[100:], np.block([[B, np.zeros((d, d))], [A, np.zeros((d, d))]]) != 0, lags=1)
+
+
+def walks(rng: np.random.Generator, *, d: int, n: int) -> Drawn:
+    """Draw independent random walks, which depend on their own past alone."""
+    X, nothing = rng.normal(size=(n, d)).cumsum(axis=0), np.zeros((d, d))
+    return Drawn(X, np.block([[nothing, nothing], [np.eye(d), nothing]]) != 0, lags=1)
+
+
+def slow(rng: np.random.Generator, *, d: int, n: int, memory: float) -> Drawn:
+    """Draw a linear table whose noise in each row is much like that of the row before; no lags are asked for."""
+    B, E = dag(d, 2, rng), rng.normal(size=(n, d))
+    for t in range(1, n):
+        E[t] = memory * E[t - 1] + np.sqrt(1 - memory**2) * E[t]
+    return Drawn(E @ np.linalg.inv(np.eye(d) - B), B != 0)
+
+
 def factors(rng: np.random.Generator, *, d: int, n: int, count: int) -> Drawn:
     """Draw columns that share hidden factors, without edges."""
     X = rng.normal(size=(n, count)) @ rng.normal(size=(count, d)) + rng.normal(size=(n, d))
@@ -145,6 +177,10 @@ def cells() -> Iterator[tuple[str, Callable[[np.random.Generator], Drawn], int]]
         for hard in (True, False):
             name = f"{'randomized' if hard else 'changed'} targets, d=10, 2 per node, n={n}"
             yield name, partial(experiments, d=10, n=n, hard=hard), 20
+    for d, n in ((5, 300), (10, 300), (10, 1000)):
+        yield f"series, d={d}, n={n}", partial(series, d=d, n=n), 20
+    yield "series, random walks, d=5, n=300", partial(walks, d=5, n=300), 20
+    yield "noise with memory 0.9, lags ignored, d=10, n=1000", partial(slow, d=10, n=1000, memory=0.9), 20
     for d, n in ((10, 300), (10, 1000), (20, 500)):
         yield f"bootstrap, normal, d={d}, 2 per node, n={n}", partial(linear, d=d, edges=2, n=n), 10
     yield "bootstrap, half of the columns hidden, d=20, n=1000", partial(linear, d=20, edges=2, n=1000, hidden=1.0), 10
@@ -153,7 +189,7 @@ def cells() -> Iterator[tuple[str, Callable[[np.random.Generator], Drawn], int]]
 def claims_of(drawn: Drawn) -> Iterator[tuple[str, tuple[int, int]]]:
     """Yield the source and the edge of every claimed direction."""
     how = {} if drawn.labels is None else {"environments": drawn.labels, "targets": drawn.targets}
-    model = Golem().fit(drawn.rows, **how)
+    model = Golem(lags=drawn.lags).fit(drawn.rows, **how)
     model.edges_  # noqa: B018 - checks the directions
     yield from zip(model.graph_.sources.tolist(), model.graph_.pairs(), strict=True)
 
@@ -212,7 +248,7 @@ def main() -> None:
         share = f"{errors / total:.1%}" if total else "no claims"
         recall = f"{(total - errors) / edges:.2f}" if edges else ""
         cost = time.process_time() - began
-        print(f"| {name} | {tables} | {by_source} | {share} | {recall} | {cost:.0f} |", flush=True)
+        print(f"| {name} | {len(seeds)} | {by_source} | {share} | {recall} | {cost:.0f} |", flush=True)
     told = ", ".join(f"{all_wrong[source]} of {all_claims[source]} by {source}" for source in SOURCES)
     print(f"\nAll cells: {all_wrong.total()} of {all_claims.total()} claims are wrong: {told}.")
 
