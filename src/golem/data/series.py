@@ -169,7 +169,7 @@ def row_order(n: int, time: Any = None, unit: Any = None) -> RowOrder:
         order = np.argsort(codes, kind="stable")
         moments = None
     else:
-        moments = _time_numbers(time, n)
+        moments = time_numbers(time, n)
         order = np.lexsort((moments, codes))
     unit_of = codes[order]
     begins = np.concatenate([[True], np.diff(unit_of) != 0])[:n]
@@ -202,8 +202,8 @@ def _cells(values: Any, n: int, what: str) -> list[Any]:
     return cells
 
 
-def _time_numbers(values: Any, n: int) -> Vector:
-    """Return times as numbers: numbers as they are, dates in seconds."""
+def time_numbers(values: Any, n: int, before: int = 0) -> Vector:
+    """Return times as numbers: numbers as they are, dates in seconds; `before` is the number of earlier rows."""
     cells = _cells(values, n, "time")
     if all(isinstance(cell, int | float) for cell in cells):
         numbers = np.array(cells, dtype=float)
@@ -223,7 +223,7 @@ def _time_numbers(values: Any, n: int) -> Vector:
                 f"The time {shown(example)} is neither a number nor a date such as 2024-01-31. Convert the column."
             ) from None
     if not np.isfinite(numbers).all():
-        row = int(np.flatnonzero(~np.isfinite(numbers))[0])
+        row = before + int(np.flatnonzero(~np.isfinite(numbers))[0])
         raise ValueError(f"The time is missing in row {row + 1}, or not a number. Fill it in, or remove these rows.")
     return numbers
 
@@ -259,7 +259,7 @@ def _gaps(
     if not inside.any():
         return gaps
     usual = float(np.median(steps[inside]))
-    gaps[1:] = inside & (steps > _GAP * usual)
+    gaps[1:] = inside & is_gap(steps, usual)
     if count := int(gaps.sum()):
         notes.append(
             f"Time has {counted(count, 'gap')}, which no lag crosses. If the rows are in order, leave out the time."
@@ -267,6 +267,11 @@ def _gaps(
     if np.mean(steps[inside] < 0.5 * usual) > _UNEVEN:
         notes.append("Times are not evenly spaced, so a lag does not always mean the same time.")
     return gaps
+
+
+def is_gap(steps: Vector, usual: float) -> BoolVector:
+    """Return which steps of time are gaps, given the usual step."""
+    return np.asarray(steps > _GAP * usual)
 
 
 def stacked(rows: Matrix, order: RowOrder, lags: int) -> tuple[Matrix, Indices]:

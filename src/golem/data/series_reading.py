@@ -10,7 +10,8 @@ import numpy as np
 from golem.data.checks import DataWarning
 from golem.data.coded_tables import CodedTable, moments_of_parts
 from golem.data.missing import MissingChoice
-from golem.data.panels import SHORT, centred_by_unit, unit_means
+from golem.data.moments import Moments
+from golem.data.panels import SHORT, UnitMeans, centred_by_unit, unit_means
 from golem.data.series import (
     LagChoice,
     RowOrder,
@@ -86,13 +87,13 @@ def series_table(
         notes.append(f"{counted(lags, 'lag')} chosen from 0 to {most} by BIC.")
     require_lag_names(names, lags)
     values, places = stacked(rows, order, lags)
-    _require_windows(len(values), lags)
+    require_windows(len(values), lags)
     if missing == "drop":
         complete = ~np.isnan(values).any(axis=1)
         if dropped := int((~complete).sum()):
             notes.append(f"Values are missing in {dropped} of {len(values)} windows, which were dropped.")
         values, places = values[complete], places[complete]
-        _require_windows(len(values), lags)
+        require_windows(len(values), lags)
     coded = Coding.numeric(Series(names, lags).columns)
     if unit is None:
         ((moments, kept),) = moments_of_parts([CodedTable(coded, values)], missing)
@@ -103,7 +104,8 @@ def series_table(
     return Table((part,), is_named, series=series)
 
 
-def _require_windows(count: int, lags: int) -> None:
+def require_windows(count: int, lags: int) -> None:
+    """Raise a ValueError if there are too few windows to learn from."""
     if count < 3:
         raise ValueError(
             f"Only {counted(count, 'row')} {'has' if count == 1 else 'have'} {counted(lags, 'earlier row')} without a "
@@ -113,10 +115,8 @@ def _require_windows(count: int, lags: int) -> None:
 
 def _automatic(rows: Matrix, order: RowOrder, d: int, missing: MissingChoice) -> tuple[int, int]:
     """Return the number of lags that BIC chooses, and the largest that it tried."""
-    longest = int(np.bincount(order.stretch).max())
-    most = min(most_lags(len(rows), d), longest - 2)
-    if order.unit is not None:
-        most = min(most, max(1, int(np.median(np.bincount(order.unit))) // 3))
+    periods = None if order.unit is None else int(np.median(np.bincount(order.unit)))
+    most = largest_lags(len(rows), d, int(np.bincount(order.stretch).max()), periods)
     if most < 1:
         return 0, 0
     values, places = stacked(rows, order, most)
@@ -124,13 +124,25 @@ def _automatic(rows: Matrix, order: RowOrder, d: int, missing: MissingChoice) ->
     values, places = values[complete], places[complete]
     if order.unit is not None:
         values, codes = _centred(values, order.unit[places])
-        counts = np.bincount(codes)
-        raw = values.T @ values / len(values)
-        means = unit_means(raw, counts.astype(float), d, most, float(np.median(np.bincount(order.unit))))
-        n = round(len(values) * means.share)
-        return chosen_lags(raw + means.bias, n, d, most), most
+        return lags_by_bic(values.T @ values, np.bincount(codes), d, most, periods), most
     values = values - values.mean(axis=0)
-    return chosen_lags(values.T @ values / len(values), len(values), d, most), most
+    return lags_by_bic(values.T @ values, np.array([len(values)]), d, most, periods), most
+
+
+def largest_lags(n: int, d: int, longest: int, periods: int | None) -> int:
+    """Return the largest number of lags that "auto" tries, given rows, the longest stretch, and the rows per unit."""
+    most = min(most_lags(n, d), longest - 2)
+    return most if periods is None else min(most, max(1, periods // 3))
+
+
+def lags_by_bic(scatter: Matrix, windows: Indices, d: int, most: int, periods: int | None) -> int:
+    """Return the number of lags that BIC chooses, given the scatter of centred windows and the windows per unit."""
+    n = int(windows.sum())
+    if periods is None:
+        return chosen_lags(scatter / n, n, d, most)
+    raw = scatter / n
+    means = unit_means(raw, windows.astype(float), d, most, periods)
+    return chosen_lags(raw + means.bias, round(n * means.share), d, most)
 
 
 def _centred(values: Matrix, unit: Indices) -> tuple[Matrix, Indices]:
@@ -143,33 +155,39 @@ def _centred(values: Matrix, unit: Indices) -> tuple[Matrix, Indices]:
 def _panel(values: Matrix, order: RowOrder, places: Indices, series: Series, notes: list[str]) -> tuple[Part, Series]:
     """Return the part of a panel with intercepts per unit, and its description."""
     assert order.unit is not None
-    unit, every = order.unit[places], int(order.unit[-1]) + 1
+    unit, rows = order.unit[places], np.bincount(order.unit)
     values, codes = _centred(values, unit)
-    _require_windows(len(values), series.lags)
-    counts = np.bincount(codes)
+    scatter = values.T @ values
+    moments, means, series = panel_moments(scatter, np.bincount(unit, minlength=len(rows)), rows, series, notes)
+    return Part("", moments, rows=values, groups=codes, unit_means=means), series
+
+
+def panel_moments(
+    scatter: Matrix, windows: Indices, rows: Indices, series: Series, notes: list[str]
+) -> tuple[Moments, UnitMeans, Series]:
+    """Return the moments of windows that are centred by unit, given their scatter, and windows and rows per unit.
+
+    Units with one window do not count.
+    """
+    counts = windows[windows > 1]
+    total, periods = int(counts.sum()), int(np.median(rows))
+    require_windows(total, series.lags)
     if len(counts) < 2:
         raise ProblemError.of("There is only one unit with two windows. Leave out {unit=...}.")
-    if few := every - len(counts):
+    if few := len(windows) - len(counts):
         notes.append(f"{counted(few, 'unit')} with fewer than two windows left out.")
-    periods = int(np.median(np.bincount(order.unit)))
     notes.append(f"{len(counts)} units, each with an intercept of its own.")
-    names = series.columns
-    raw = values.T @ values / len(values)
-    means = unit_means(raw, counts.astype(float), len(series.variables), series.lags, periods)
+    means = unit_means(scatter / total, counts.astype(float), len(series.variables), series.lags, periods)
     if periods < SHORT and series.lags:
         warn_user(
             f"Units have only {periods} rows (median). Intercepts per unit then bias the effects of the past "
             "(Nickell 1981). They were corrected for a stationary series; strong effects of the past stay uncertain.",
             DataWarning,
         )
-    moments = means.corrected(_raw_moments(values, names))
-    part = Part("", moments, rows=values, groups=codes, unit_means=means)
-    return part, replace(series, units=len(counts), periods=periods, notes=tuple(notes))
+    moments = means.corrected(centred_moments(scatter, total, series.columns))
+    return moments, means, replace(series, units=len(counts), periods=periods, notes=tuple(notes))
 
 
-def _raw_moments(values: Matrix, names: tuple[str, ...]) -> Any:
-    """Return the moments of centred windows about 0."""
-    from golem.data.moments import Moments
-
-    k = values.shape[1]
-    return Moments(len(values), np.zeros(k), np.zeros(k), values.T @ values, names)
+def centred_moments(scatter: Matrix, n: int, names: tuple[str, ...]) -> Moments:
+    """Return the moments of n centred windows about 0."""
+    return Moments(n, np.zeros(len(names)), np.zeros(len(names)), scatter, names)

@@ -29,6 +29,7 @@ from golem.data.reading import Reading
 from golem.data.refused_tables import describing_refusal
 from golem.data.resampling import merged
 from golem.data.series_reading import SeriesChoice, series_table
+from golem.data.series_streaming import series_from_files
 from golem.data.table import Part, Table
 from golem.data.table_reading import Targets
 from golem.data.table_summary import TableSummary
@@ -297,6 +298,8 @@ class TableSource:
         if found := unusable_variables(table.moments()):
             raise unusable_error(found)
         self._rows_read = table.parts[0].moments.rows
+        if not self._by_rows:
+            return series_from_files(self.files, self._series, missing, self._shards)
         choice, rows = self._series, read_rows(self.files).values
         time, unit = (None if name is None else read_cells(self.files, name) for name in (choice.time, choice.unit))
         coded = CodedTable(self.files.coding, rows)
@@ -329,8 +332,8 @@ class TableSource:
 
     def treatment(self, progress: ProgressDisplay) -> tuple[MissingChoice, list[Unusable]] | None:
         """Return the treatment of missing values that suits the table, and the columns to leave out for it, if any."""
-        if not self._by_rows:
-            return "drop", []  # EM needs all rows in memory
+        if not self._by_rows or self._series.unit is not None:
+            return "drop", []  # EM needs all rows in memory, and no units
         rows = self._rows_for_em(progress).values[:, : len(self.names)]
         table = CodedTable(self.files.coding, rows)
         if (found := working_treatment(table, "auto")) is None:
