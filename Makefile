@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 WORKERS ?= auto
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-slow test-torch test-distributed test-export test-studio studio-environment export-environment test-browser browser lint format docs site site-environment dist bench fuzz constraints clean
+.PHONY: help demo test test-slow test-torch test-distributed test-export test-studio studio-environment export-environment test-browser browser pictures lint format docs site site-environment dist bench fuzz constraints clean
 
 help:  ## Show this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-16s %s\n", $$1, $$2}'
@@ -59,7 +59,7 @@ test: $(VENV)/.installed-dev  ## Run the tests (slow and GPU tests apart)
 
 SECONDS ?= 600
 SIGNALS ?= 100
-fuzz: $(VENV)/.installed-dev  ## Try random and damaged inputs for SECONDS=600, and SIGNALS=100; docs/accuracy.md tells more
+fuzz: $(VENV)/.installed-dev  ## Try random and damaged inputs for SECONDS=600, and SIGNALS=100; benchmarks/reliability.md tells more
 	PYTHONPATH=tests $(BIN)/python -m fuzz --seconds $(SECONDS) --workers $(WORKERS)
 	GOLEM_FAULT_RUNS=$(SIGNALS) GOLEM_FAULT_SEED=$$(date +%s) $(BIN)/python -m pytest -n $(WORKERS) -m '' tests/cli/test_faults.py
 
@@ -90,6 +90,9 @@ browser: $(VENV)/.installed-browser
 
 test-browser: browser  ## Run the tests of report and studio in headless Chromium
 	$(BIN)/python -m pytest -m browser -n 0
+
+pictures: browser  ## Make all pictures of docs and README from the present code
+	$(BIN)/python docs/make_screenshots.py
 
 lint: $(VENV)/.installed-dev  ## ruff, mypy and import-linter
 	$(BIN)/ruff check .

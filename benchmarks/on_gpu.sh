@@ -1,5 +1,5 @@
 #!/bin/sh
-# Measure what docs/speed.md says about GPUs. Each command takes less than ten minutes on an H200.
+# Measure what benchmarks/speed.md says about GPUs. Each command takes less than ten minutes on an H200.
 set -e
 cd "$(dirname "$0")/.."
 python=${PYTHON:-python}

@@ -1,27 +1,24 @@
-"""Take the pictures of docs/report.md and the start page: reports of the Sachs data and of a comparison.
+"""Make all pictures of docs and README from the present code: figures of pages, and screenshots of reports.
 
-`make test-browser` installs Chromium and its driver; then run `python docs/make_screenshots.py`.
+`make pictures` installs Chromium and its driver, and runs this. benchmarks/fit_speed.py and reliability.py draw
+what they measured.
 """
 
 from __future__ import annotations
 
 import shutil
+import subprocess
+import sys
 import tempfile
 from pathlib import Path
 from typing import Literal
 
-import numpy as np
-import pandas as pd
+import run_pages
 from PIL import Image
 from playwright.sync_api import Page, ViewportSize, sync_playwright
 
-from golem import Golem
 from golem.comparison.result import report_comparison
 from golem.comparison.run import compare
-from golem.datasets import load_sachs
-from golem.graphs.named_graph import NamedGraph
-from golem.output.document import Supplement
-from golem.output.report import report_model
 from golem.simulate import simulate
 
 IMAGES = Path(__file__).parent / "images"
@@ -30,12 +27,8 @@ Scheme = Literal["light", "dark"]
 
 def sachs(folder: Path) -> Path:
     """Write the report of `golem demo`."""
-    data = load_sachs()
-    model = Golem().fit(pd.DataFrame(np.log(data.values), columns=data.names))
-    consensus = NamedGraph.from_class(data.truth, tuple(data.names))
-    findings, path = Supplement(diagnosis=model.diagnose(np.log(data.values))), folder / "sachs.html"
-    shown = {"title": "Sachs protein data", "other": ("consensus", consensus), "rows": np.log(data.values)}
-    return report_model(model, path, findings, **shown)
+    subprocess.run([sys.executable, "-m", "golem", "demo", "-o", folder / "sachs", "--quiet"], check=True)
+    return folder / "sachs" / "report.html"
 
 
 def comparison(folder: Path) -> Path:
@@ -48,6 +41,8 @@ def comparison(folder: Path) -> Path:
 
 def main() -> None:
     """Write the pictures."""
+    for page in run_pages.PAGES:
+        run_pages.update(page)
     with tempfile.TemporaryDirectory() as name, sync_playwright() as playwright:
         folder = Path(name)
         browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])

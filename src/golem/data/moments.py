@@ -103,7 +103,7 @@ class Moments:
 
         The products of a torch tensor are computed on its device, in double precision. Missing values (NaN) are an
         error, their rows are dropped ("drop"), or the moments are estimated by Gaussian EM ("em"), with the number of
-        rows that docs/how/missing.md explains. `progress` is called with the number of EM steps and their maximum.
+        rows that docs/how.md explains. `progress` is called with the number of EM steps and their maximum.
         """
         require_choice(missing)
         if is_tensor(rows):

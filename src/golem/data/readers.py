@@ -160,7 +160,7 @@ def moments_from_file(
         Columns that are categories, or numbers, where golem would decide otherwise: names, patterns such as "T*", or
         "all". A name is stronger than a pattern.
     missing : {"error", "drop", "em"}
-        Treatment of missing values: an error, dropped rows, or Gaussian EM (docs/missing.md). EM needs all rows in
+        Treatment of missing values: an error, dropped rows, or Gaussian EM (docs/preparing.md). EM needs all rows in
         memory, several times.
     progress : callable, optional
         Called with the number of bytes read and of all bytes, from any thread.

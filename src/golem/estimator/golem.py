@@ -50,7 +50,7 @@ class Golem(NotebookDisplay, DirectionCheck, TableEstimator, GraphMatrices, Conv
     ----------
     noise : {"auto", "nv", "ev"}
         Noise variances: free ("nv", GOLEM-NV), equal ("ev", GOLEM-EV), or chosen from the data ("auto"): equal, tied by
-        a common prior, or free (see `noise_choice_` and docs/noise.md). Equal and tied variances decide directions that
+        a common prior, or free (see `noise_choice_` and docs/how.md). Equal and tied variances decide directions that
         free ones leave open, but these depend on the units of the columns. With Adam and L-BFGS, "auto" estimates the
         mean and spread of the common prior.
     solver : {"order", "lbfgs", "adam"} or an object of `golem.solvers`
@@ -68,7 +68,7 @@ class Golem(NotebookDisplay, DirectionCheck, TableEstimator, GraphMatrices, Conv
     threshold : float or "lr", optional
         Smaller absolute weights are set to zero (Adam, L-BFGS), by default below 0.3. It has the units of the weights:
         small true effects need a smaller one. "lr" keeps the edges whose likelihood ratio exceeds the penalty
-        `edge_penalty_`, and refits their weights (docs/selection.md).
+        `edge_penalty_`, and refits their weights (docs/compare.md).
     max_iter : int, optional
         Maximum number of iterations (Adam, L-BFGS), by default that of the solver.
     init : {"zeros", "ev"} or array, optional
@@ -88,15 +88,15 @@ class Golem(NotebookDisplay, DirectionCheck, TableEstimator, GraphMatrices, Conv
         `Knowledge(tiers=...)`, `Knowledge.read`) or by number (`Knowledge.of`).
     missing : {"error", "drop", "em"}
         Treatment of missing values (NaN, null): raise an error, drop their rows, or estimate means and covariances by
-        Gaussian EM and learn from these (docs/missing.md). Moments have their own setting.
+        Gaussian EM and learn from these (docs/preparing.md). Moments have their own setting.
     robust : {"auto", "ranks", "off"}
         Whether to learn from correlations of ranks (normal scores) with the scales of the columns, which withstand
-        outliers and heavy tails: if the table has outliers, always, or never (docs/robustness.md). "ranks" needs all
+        outliers and heavy tails: if the table has outliers, always, or never (docs/suitability.md). "ranks" needs all
         rows in memory and cannot be used with noise="ev". "auto" does not apply to noise="ev", Adam, L-BFGS and
         Moments.
     shape : {"auto", "off"}
         Whether the shape of the noise may decide directions that the equivalence class leaves open, where it is not
-        Gaussian and the linear model holds (docs/directions.md). This needs rows. It applies to solver="order" unless
+        Gaussian and the linear model holds (docs/how.md). This needs rows. It applies to solver="order" unless
         noise="ev": equal variances decide directions by assumption, and Adam and L-BFGS return the graph of the paper.
     evidence : {"auto", "full", "fast"}
         Whether directions that follow from the structure are checked (`check_directions`), without which they are
@@ -130,7 +130,7 @@ class Golem(NotebookDisplay, DirectionCheck, TableEstimator, GraphMatrices, Conv
         "cpu"; a torch device such as "cuda", for solver="adam", for solver="order" with noise="ev", and for
         statistics="sparse"; or "auto", a GPU if there is one and the problem is large enough.
     dtype : {"float64", "float32"}
-        Precision of Adam, and of the order solver on a device. "float32" halves the memory; docs/gpu.md has the cost.
+        Precision of Adam, and of the order solver on a device. "float32" halves the memory; docs/large.md has the cost.
     time_limit : float, optional
         Time limit per solve, in seconds. The result so far is kept; see `solution_.status`.
     callback : callable, optional

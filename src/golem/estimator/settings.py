@@ -47,7 +47,7 @@ _CHOICES = {
 PAPER_THRESHOLD = 0.3
 # Parameters of solvers that follow gradients.
 OF_GRADIENTS = ("lambda_dag", "threshold", "acyclicity", "cycles", "max_iter", "sparsity")
-# Below this number of columns a GPU is not faster than a few cores in a search (docs/speed.md).
+# Below this number of columns a GPU is not faster than a few cores in a search (benchmarks/speed.md).
 _SEARCH_ON_GPU_FROM = 1000
 
 

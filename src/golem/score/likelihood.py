@@ -80,7 +80,7 @@ class GaussianTied:
 
     tau = 0 is close to likelihood-EV, a large tau to likelihood-NV. The term log v makes values at different tau
     comparable. With w_j = 1 + 2 (log r_j - mu) / (n v), the gradient is -S M diag(w/r) + M^-T. This also holds where
-    mu and tau are estimated, because the value is minimal in both (docs/noise.md has the derivation).
+    mu and tau are estimated, because the value is minimal in both (docs/how.md has the derivation).
 
     Parameters
     ----------

@@ -13,7 +13,7 @@ m_j = log S_jj, the log variances of the columns, and v = tau^2 + 2/n,
 parameter estimated from the d nodes. `free` treats the noise variances as unrelated. Either the prior on their
 logarithms carries the information of a single row, v = 2, which amounts to the BIC's log n per variance. Or the
 variances of the columns are similar, as in standardized data, and the graph determines those of the noise.
-docs/noise.md has the derivation.
+docs/how.md has the derivation.
 """
 
 from __future__ import annotations

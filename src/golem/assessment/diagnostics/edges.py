@@ -63,7 +63,7 @@ def edge_loss(model: Golem, source: str | int, target: str | int) -> EdgeLoss:
 
     The score is that of the order solver, 2 n L(B) + penalty on the edges (`model.edge_penalty_`), under the model's
     noise assumption, with the remaining weights refitted; or the score of a table with categories. After EM, `drop`
-    counts the rows that know the edge (docs/how/missing.md).
+    counts the rows that know the edge (docs/how.md).
 
     Examples
     --------

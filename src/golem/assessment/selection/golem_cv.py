@@ -96,7 +96,7 @@ class GolemCV(NotebookDisplay, TableEstimator):
     - "cv": by the held-out Gaussian likelihood in K folds. Of the settings within one standard error of the best
       (of the differences per fold), the one with the fewest edges is chosen.
     - "stability": by how well graphs from complementary halves of the rows agree with that of all rows
-      (docs/how/selection.md). Of the settings that are nearly as good as the best, the one with the
+      (docs/compare.md). Of the settings that are nearly as good as the best, the one with the
       fewest edges is chosen. If they agree no better than pure noise would, "mbic" decides, with a warning.
 
     Of equally good settings, which are neighbours with the same graphs, the middle one is chosen.
@@ -149,7 +149,7 @@ class GolemCV(NotebookDisplay, TableEstimator):
         One row per setting, ready for `pandas.DataFrame`: the parameters, `edges` on all rows, `score` and `chosen`;
         `edge_penalty`, 2 n lambda (order); with "cv" `standard_error` of the difference from the best score; with
         "stability" `stable_edges` and `expected_false`, a bound on how many of these are false
-        (docs/how/selection.md).
+        (docs/compare.md).
     adjacency_frequency_, direction_frequency_ : ndarray of shape (d, d)
         Shares of the halves that join two nodes, and that have i -> j, at the chosen setting ("stability"). Undecided
         edges count half for each direction, and halves do not use the shape of the noise.

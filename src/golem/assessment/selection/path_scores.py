@@ -231,7 +231,7 @@ def fit_path(model: Golem, table: Table, settings: Sequence[Setting], all_rows: 
     """Yield a fitted model per setting; settings that differ only in the threshold share one solve.
 
     Each fit starts afresh, so that on all rows it is what `Golem` gives for these parameters. Warm starts from the
-    sparser neighbour save little time and end in worse minima of the paper's score (docs/selection.md). On a part of
+    sparser neighbour save little time and end in worse minima of the paper's score (docs/compare.md). On a part of
     the rows the search has effort="fast" unless the model sets an effort, because its graphs are only compared.
     """
     if table.n < all_rows and model.solver == "order" and model.noise != "ev" and model.effort is None:
