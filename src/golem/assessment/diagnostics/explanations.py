@@ -235,7 +235,7 @@ GROUPS: dict[str, dict[str, Explanation]] = {
         ),
         "seasonality": Explanation(
             "There is a season that the lags do not cover.",
-            "All variables follow it, which looks like edges. Subtract it, for example the mean of each month.",
+            "All variables follow it, as if there were edges. Subtract it, for example the mean of each month.",
             "series",
         ),
         "windows": Explanation(
