@@ -1,4 +1,4 @@
-"""Claim: what a user calls is about as fast as the solver inside it, and faster than an earlier commit (benchmarks/speed.md).
+"""Claim: what a user calls is about as fast as the solver inside it (benchmarks/speed.md).
 
 All times are wall-clock seconds of the whole call, and each table comes with the share of the search. Parts:
 

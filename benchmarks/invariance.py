@@ -1,7 +1,7 @@
 """Changes that must not change the graph: order of rows and columns, memory layout, added constants, threads.
 
-The claim (benchmarks/reliability.md): over 300 tables with up to 40 columns and at least twice as many rows, none of these
-changes gives another equivalence class or another graph, for each noise model.
+The claim (benchmarks/reliability.md): over 300 tables with up to 40 columns and at least twice as many rows, none of
+these changes gives another equivalence class or another graph, for each noise model.
 
     python benchmarks/invariance.py            # all 300 tables
     python benchmarks/invariance.py --quick    # 20 tables, under a minute
