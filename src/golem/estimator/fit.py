@@ -27,7 +27,7 @@ from golem.gradient.rounding import ChosenEdges, CycleRemoval, Rounded, choose_e
 from golem.graphs.edges import Edges
 from golem.graphs.interventional import reversible_after
 from golem.runtime.progress import Counter
-from golem.runtime.types import Matrix, Vector
+from golem.runtime.types import BoolVector, Matrix, Vector
 from golem.score.acyclicity import ACYCLICITIES
 from golem.score.likelihood import GaussianNV
 from golem.score.node_score import NodeScore
@@ -164,7 +164,7 @@ def conclude(
         fit = weighted_edges(with_required(rounded.weights, knowledge.required), score.table.moments().covariance)
     graph = LearnedGraph(fit.causes, fit.children, score.d, fit.weights, fit.residual_variances)
     try:
-        reversible = reversible_after(graph, score.table.past)
+        reversible = _reversible(graph, score)
     except ValueError:  # a cycle (cycles="none"): there is no equivalence class and no model
         return Fit(score.without_rows(), solution, graph, knowledge, start, threshold)
     _require_imperfect(score, fit)
@@ -182,6 +182,15 @@ def conclude(
         solution = dataclasses.replace(solution, raw=raw)
     solution = dataclasses.replace(solution, graph_scores=score.graph_scores(shown.weights, shown.residual_variances))
     return Fit(score.without_rows(), solution, shown, knowledge, start, threshold)
+
+
+def _reversible(graph: Edges, score: NodeScore) -> BoolVector:
+    """Return for each edge whether the equivalence class leaves its direction open; refuse a graph with a cycle."""
+    if not score.is_sparse:
+        return reversible_after(graph, score.table.past)
+    from golem.search.wide.solve import class_directions  # imports numba
+
+    return ~class_directions(graph)
 
 
 def _require_imperfect(score: NodeScore, fit: Regressions) -> None:

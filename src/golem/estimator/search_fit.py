@@ -199,7 +199,10 @@ class NameOrder:
     """
 
     def __init__(self, names: Sequence[str]) -> None:
-        self._index = np.array(sorted(range(len(names)), key=lambda j: _key(names[j])), dtype=np.intp)
+        index = _numbered(names)
+        if index is None:
+            index = np.array(sorted(range(len(names)), key=lambda j: _key(names[j])), dtype=np.intp)
+        self._index = index
         self.place = np.argsort(self._index)  # of each column among the sorted ones
         self._is_sorted = bool(np.all(self._index[:-1] < self._index[1:]))
         self.names = tuple(names[j] for j in self._index)
@@ -237,6 +240,16 @@ class NameOrder:
 def name_order(names: tuple[str, ...]) -> NameOrder:
     """Return the order of some columns by name; cached, because a fit needs it twice and a bootstrap often."""
     return NameOrder(names)
+
+
+def _numbered(names: Sequence[str]) -> NDArray[np.intp] | None:
+    """Return the order of names that differ in a final number alone; a shortcut for very many columns."""
+    shared = names[0].rstrip("0123456789") if names else ""
+    numbers = [name[len(shared) :] for name in names if name.startswith(shared)]
+    if len(numbers) < len(names) or not all(text.isdecimal() and text.isascii() and len(text) < 19 for text in numbers):
+        return None
+    values = np.array([int(text) for text in numbers])
+    return np.argsort(values) if len(np.unique(values)) == len(values) else None
 
 
 def _key(name: str) -> tuple[list[tuple[int, str]], str]:

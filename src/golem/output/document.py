@@ -49,7 +49,7 @@ from golem.graphs.graph_document import (
     sparse,
 )
 from golem.graphs.named_graph import EDGE_COLUMNS, LAG, LINK_SOURCES, STRENGTH
-from golem.output.edge_list import FROM_BOOTSTRAP, confidence, fit_of, for_json, list_edges
+from golem.output.edge_list import FROM_BOOTSTRAP, confidence, edge_table, fit_of, for_json
 from golem.output.run_record import plain, settings, versions
 from golem.runtime.files import csv_text, write_text
 from golem.runtime.version import __version__
@@ -171,7 +171,7 @@ def describe(model: Golem, supplement: Supplement | None = None) -> GraphDocumen
     bootstrap, diagnosis, selection = supplement.bootstrap, supplement.diagnosis, getattr(model, "selection_", None)
     fit, recorded = fit_of(model), settings(model)
     graph, score, solution, table = fit.graph, fit.score, fit.solution, fit.table
-    raw, sources = solution.raw, Counter(graph.directions().values())
+    raw, sources = solution.raw, Counter([] if graph.sources is None else graph.sources.tolist())
     same = isinstance(raw, Regressions) or np.array_equal(raw, graph.matrix(graph.weights))
     return GraphDocument(
         golem=__version__,
@@ -224,7 +224,7 @@ def graph_keys(model: Any, bootstrap: Bootstrap | None = None) -> dict[str, Any]
     """Return the keys of the document about the graph itself, also of a baseline with weights."""
     fit = fit_of(model)
     graph, score, coding = fit.graph, fit.score, fit.table.coding
-    edges = [dict(vars(edge)) for edge in list_edges(model, bootstrap)]
+    edges = edge_table(model, bootstrap)
     if not len(fit.table.past):
         edges = [{name: value for name, value in row.items() if name != LAG} for row in edges]
     found: dict[str, Any] = {"names": [*coding.names], "edge_table": edges}

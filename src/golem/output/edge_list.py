@@ -15,7 +15,7 @@ from golem.data.table import Table
 from golem.directions.learned_graph import LearnedGraph
 from golem.estimator.fit import Fit
 from golem.estimator.golem import Golem
-from golem.graphs.named_graph import EDGE_COLUMNS, LINK_SOURCES, DirectionSource, EdgeRow
+from golem.graphs.named_graph import EDGE_COLUMNS, DirectionSource, EdgeRow
 from golem.runtime.messages import counted, quoted
 from golem.score.regression import weighted_edges
 from golem.score.score_settings import ScoreSettings
@@ -99,6 +99,11 @@ def list_edges(model: Golem, bootstrap: Bootstrap | None = None) -> list[EdgeRow
     >>> [(edge.source, edge.target, round(edge.weight, 1)) for edge in list_edges(model)]
     [('x3', 'x2', 0.7), ('x1', 'x2', -1.5), ('x1', 'x0', -1.5), ('x0', 'x3', -0.7), ('x1', 'x3', 1.0)]
     """
+    return [EdgeRow(**row) for row in edge_table(model, bootstrap)]
+
+
+def edge_table(model: Golem, bootstrap: Bootstrap | None = None) -> list[dict[str, Any]]:
+    """Return the rows of `list_edges` as dictionaries."""
     fit = fit_of(model)
     graph, names, lags = fit.graph, fit.table.names, fit.table.lags
     if bootstrap is not None and bootstrap.names != names:
@@ -106,8 +111,18 @@ def list_edges(model: Golem, bootstrap: Bootstrap | None = None) -> list[EdgeRow
             f"The bootstrap has the columns {quoted(bootstrap.names)}, but the model has {quoted(names)}. Run "
             "golem.bootstrap(model, data) with the fitted model."
         )
-    standardized, sources = fit.standardized_weights, graph.directions()
+    standardized, nothing = fit.standardized_weights, [None] * len(graph)
     sizes = np.where(np.isnan(fit.strengths), np.abs(standardized), fit.strengths)
+    order = np.lexsort((graph.children, graph.causes, -sizes))
+    ends = graph.causes[order], graph.children[order]
+    columns: dict[str, Any] = dict.fromkeys(EDGE_COLUMNS, nothing)
+    columns["source"], columns["target"] = ([names[j] for j in nodes.tolist()] for nodes in ends)
+    columns["directed"] = [True] * len(graph)
+    if graph.sources is not None:
+        columns["direction_from"] = graph.sources[order].tolist()
+        columns["directed"] = (~graph.undecided[order]).tolist()
+    if lags.any():
+        columns["lag"] = lags[ends[0]].tolist()
     numbers = {
         "weight": graph.weights,
         "standardized_weight": standardized,
@@ -120,24 +135,12 @@ def list_edges(model: Golem, bootstrap: Bootstrap | None = None) -> list[EdgeRow
         "robustness_value": None if graph.sources is None else fit.robustness,
         "edge_strength": fit.strengths,
     }
-    listed = {name: [None] * len(graph) if values is None else for_json(values) for name, values in numbers.items()}
-    found = []
-    for k in np.lexsort((graph.children, graph.causes, -sizes)).tolist():
-        i, j = int(graph.causes[k]), int(graph.children[k])
-        source = sources.get((i, j))
-        row = {name: values[k] for name, values in listed.items()}
-        found.append(
-            EdgeRow(
-                source=names[i],
-                target=names[j],
-                directed=source not in LINK_SOURCES,
-                direction_from=source,
-                lag=int(lags[i]) if lags.any() else None,
-                **row,
-                **({} if bootstrap is None else confidence(bootstrap, i, j, source not in LINK_SOURCES)),
-            )
-        )
-    return found
+    columns |= {name: for_json(values[order]) for name, values in numbers.items() if values is not None}
+    rows = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+    if bootstrap is not None:
+        for row, i, j in zip(rows, *(nodes.tolist() for nodes in ends), strict=True):
+            row |= confidence(bootstrap, i, j, row["directed"])
+    return rows
 
 
 def confidence(bootstrap: Bootstrap, i: int, j: int, directed: bool = True) -> dict[str, Any]:
@@ -159,12 +162,16 @@ def for_json(value: Any, digits: int = 17) -> Any:
     >>> for_json({"a": np.array([1 / 3, np.nan]), "b": [True, "x", 12345678]}, digits=3)
     {'a': [0.333, None], 'b': [True, 'x', 12345678]}
     """
+    if isinstance(value, np.ndarray) and value.dtype.kind in "fiub" and digits >= 17:  # 17 digits are all
+        plain = value.astype(object)
+        plain[~np.isfinite(value)] = None
+        return plain.tolist()
     if isinstance(value, np.ndarray | np.generic):
         value = value.tolist()
     if isinstance(value, float):
         if not math.isfinite(value):
             return None
-        return value if digits >= 17 else float(f"{value:.{digits}g}")  # 17 digits are all
+        return value if digits >= 17 else float(f"{value:.{digits}g}")
     if isinstance(value, str | int) or value is None:
         return value
     if isinstance(value, Mapping):

@@ -8,7 +8,7 @@ import errno
 import io
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -73,15 +73,17 @@ def remove_temporary_folders() -> None:
         shutil.rmtree(path, ignore_errors=True)
 
 
-def csv_text(rows: list[list[Any]]) -> str:
+def csv_text(rows: Iterable[Sequence[Any]]) -> str:
     """Return the text of a CSV file with floats in full precision."""
     buffer = io.StringIO()
+    usual, quoting = (
+        csv.writer(buffer, lineterminator="\n", quoting=how) for how in (csv.QUOTE_MINIMAL, csv.QUOTE_ALL)
+    )
     for row in rows:
-        cells = [repr(float(x)) if isinstance(x, float) else x for x in row]
+        cells = [float(x) if isinstance(x, float) else x for x in row]  # the writer knows no floats of NumPy
         # Python's writer does not quote a lone carriage return, which its reader takes as the end of the line.
-        has_return = any("\r" in str(x) for x in cells)
-        writer = csv.writer(buffer, lineterminator="\n", quoting=csv.QUOTE_ALL if has_return else csv.QUOTE_MINIMAL)
-        writer.writerow(cells)
+        has_return = any("\r" in x for x in cells if isinstance(x, str))
+        (quoting if has_return else usual).writerow(cells)
     return buffer.getvalue()
 
 

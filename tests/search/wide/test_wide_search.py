@@ -125,7 +125,7 @@ def test_labels_of_edges_are_those_of_the_class() -> None:
         order = rng.permutation(9)
         adjacency = adjacency[np.ix_(order, order)]
         edges = Edges.from_matrix(adjacency).by_child()
-        assert np.array_equal(class_directions(edges, edges.order()), ~edges.find_reversible())
+        assert np.array_equal(class_directions(edges), ~edges.find_reversible())
 
 
 def test_reversal_of_a_collider_costs_one_edge() -> None:

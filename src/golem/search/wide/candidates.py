@@ -23,6 +23,7 @@ from golem.search.engines import correlation_kernel_arrays as arrays
 from golem.search.engines.correlation_candidates import scratch
 from golem.search.order_kernel_arrays import ALLOWED
 from golem.search.wide import column_kernels as kernels
+from golem.search.wide import list_kernels
 from golem.search.wide.screening import MOST_PER_NODE, Columns, Pairs, screen, threshold_for
 
 # Independent columns that pass a screening per node, on average: that of columns, and that of residuals.
@@ -120,15 +121,17 @@ def _joined(strong: Pairs, new: Pairs) -> Pairs:
 
 def lists_of(pairs: Pairs, d: int, most: int = MOST_PER_NODE) -> tuple[Indices, Indices]:
     """Return the others of each node with the strongest correlations, in one array, and where those of a node begin."""
-    nodes, others = np.append(pairs.one, pairs.other), np.append(pairs.other, pairs.one)
-    strength = np.tile(np.abs(pairs.r), 2)
-    order = np.lexsort((others, -strength, nodes))
-    nodes, others = nodes[order], others[order]
-    rank = np.arange(len(nodes)) - np.searchsorted(nodes, nodes)
-    kept = rank < most
-    nodes, others = nodes[kept], others[kept]
-    by_node = np.lexsort((others, nodes))
-    return np.append(0, np.cumsum(np.bincount(nodes, minlength=d))), others[by_node]
+    degree = np.bincount(pairs.one, minlength=d) + np.bincount(pairs.other, minlength=d)
+    first = np.append(0, np.cumsum(degree))
+    others, back, pair = (np.empty(first[-1], dtype=np.int64) for _ in range(3))
+    list_kernels.fill_lists(pairs.one, pairs.other, first.copy(), others, back, pair)
+    strength, kept = np.abs(pairs.r)[pair], np.empty(d, dtype=np.int64)
+    in_chunks(
+        lambda a, b: list_kernels.keep_strongest(first, others, strength, most, a, b, kept), d, max(_AT_ONCE, d // 256)
+    )
+    ends = np.append(0, np.cumsum(kept))
+    inside = np.arange(len(others)) - np.repeat(first[:-1], degree) < np.repeat(kept, degree)
+    return ends, others[inside]
 
 
 def simple_problem(n: int, d: int, penalty: float, most_parents: int) -> arrays.CorrelationProblem:

@@ -1,10 +1,33 @@
-"""Compiled labelling of the edges that all members of an equivalence class direct alike (Chickering 1995)."""
+"""Compiled topological orders, and labels of edges that all members of a class direct alike (Chickering 1995)."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from golem.search.jit import entry
+
+
+@entry
+def sort_nodes(first: Any, children: Any, waiting: Any, order: Any) -> int:
+    """Write a topological order of the nodes of a DAG; return how many are in it.
+
+    The children of node i are `children[first[i] : first[i + 1]]`, and `waiting` has the numbers of parents.
+    """
+    size = 0
+    for j in range(waiting.size):
+        if waiting[j] == 0:
+            order[size] = j
+            size += 1
+    done = size - size
+    while done < size:
+        i = order[done]
+        done += 1
+        for e in range(first[i], first[i + 1]):
+            waiting[children[e]] -= 1
+            if waiting[children[e]] == 0:
+                order[size] = children[e]
+                size += 1
+    return size
 
 
 @entry

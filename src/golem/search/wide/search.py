@@ -19,7 +19,7 @@ from golem.search.chain import empty_agenda
 from golem.search.engines import correlation_kernel_arrays as arrays
 from golem.search.engines.correlation_candidates import scratch
 from golem.search.order_kernel_arrays import ALLOWED, COST, COUNT, LIKELY, POSITION
-from golem.search.wide import column_kernels, local_kernels
+from golem.search.wide import column_kernels, list_kernels, local_kernels
 from golem.search.wide.candidates import spaces
 from golem.search.wide.screening import Columns
 
@@ -36,22 +36,27 @@ _LONGEST = 250
 
 
 class Lists(NamedTuple):
-    """The candidates of every node, sorted: others, the first place of each node, and whether they are likely."""
+    """The candidates of every node, sorted: the first place of each node, others, and whether they are likely.
+
+    `back` has the places of the nodes in the lists of their candidates.
+    """
 
     first: Indices
     others: Indices
     likely: BoolVector
+    back: Indices
 
     @classmethod
     def of(cls, one: Indices, other: Indices, likely: BoolVector, d: int) -> Lists:
-        """Return the lists of pairs, each of which is given once."""
+        """Return the lists of sorted pairs, each of which is given once, with the lower end first."""
         degree = np.bincount(one, minlength=d) + np.bincount(other, minlength=d)
         if degree.max(initial=0) > _LONGEST:  # hubs: their likely pairs come first
             one, other, likely = _shortened(one, other, likely, d)
-        nodes, others = np.append(one, other), np.append(other, one)
-        order = np.lexsort((others, nodes))
-        first = np.append(0, np.cumsum(np.bincount(nodes, minlength=d)))
-        return cls(first, others[order], np.tile(likely, 2)[order])
+        degree = np.bincount(one, minlength=d) + np.bincount(other, minlength=d)
+        first = np.append(0, np.cumsum(degree))
+        others, back, pair = (np.empty(first[-1], dtype=np.int64) for _ in range(3))
+        list_kernels.fill_lists(one, other, first.copy(), others, back, pair)
+        return cls(first, others, likely[pair], back - first[others])
 
 
 def _shortened(one: Indices, other: Indices, likely: BoolVector, d: int) -> tuple[Indices, Indices, BoolVector]:
@@ -105,10 +110,8 @@ class WideSearch:
         check("correlations", 0.0)
         in_chunks(fill, d, 512)
         owners = np.repeat(np.arange(d), sizes)
-        keys = owners * d + others
-        back = np.searchsorted(keys, others * d + owners) - first[others]
         kinds = np.where(lists.likely, ALLOWED | LIKELY, ALLOWED)
-        slots = np.stack([others, back, np.arange(len(others)) - first[owners], kinds])
+        slots = np.stack([others, lists.back, np.arange(len(others)) - first[owners], kinds])
         self.candidates = arrays.Candidates(
             first=first,
             slots=slots,
@@ -155,13 +158,18 @@ class WideSearch:
         d, first = self.d, self.candidates.first
         self.shared.nodes[POSITION, order] = np.arange(d) * local_kernels.SPACING
         edges = edges.by_child()
-        owners = np.repeat(np.arange(d), np.diff(first))
-        slots = np.searchsorted(owners * d + self.lists.others, edges.children * d + edges.causes)
+        parents = np.empty(len(edges), dtype=np.int64)
+        list_kernels.find_slots(first, self.lists.others, edges.causes, edges.children, parents)
         count = np.bincount(edges.children, minlength=d)
         where = np.cumsum(count) - count
-        parents = slots - first[edges.children]
-        e = self._arrays(self.shared, private=False)
-        local_kernels.apply_patches(e, np.arange(d), count, where, parents)
+        free = [self._arrays(self.shared, private=False) for _ in range(available_cores())]
+
+        def apply(a: int, b: int) -> None:
+            e = free.pop()
+            local_kernels.apply_patches(e, np.arange(a, b), count[a:b], where[a:b], parents)
+            free.append(e)
+
+        in_chunks(apply, d, 4096)
         self._threads = []
 
     def climb(self, awake: BoolVector | None = None) -> None:

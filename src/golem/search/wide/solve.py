@@ -18,7 +18,7 @@ from golem.score.solution import Callback, Progress, Status
 from golem.score.sparsity import L0
 from golem.search.order_kernel_arrays import COST, POSITION
 from golem.search.wide.candidates import WideCandidates, find_candidates, missed_pairs, simple_problem
-from golem.search.wide.class_kernels import label_edges
+from golem.search.wide.class_kernels import label_edges, sort_nodes
 from golem.search.wide.search import Lists, WideSearch
 
 # Perturbations per node.
@@ -156,13 +156,23 @@ def edge_penalty(sparsity: L0, n: int, d: int) -> float:
     return float(sparsity.penalties(n, d)[1]) if d > 1 else 0.0
 
 
-def class_directions(edges: Edges, order: Indices) -> BoolVector:
-    """Return which edges of a graph all members of its equivalence class direct alike; they are grouped by child."""
-    first = np.searchsorted(edges.children, np.arange(edges.d + 1))
+def topological_order(edges: Edges) -> Indices:
+    """Return an order of the nodes of a DAG in which every edge points forward."""
+    d, order = edges.d, np.empty(edges.d, dtype=np.int64)
+    children = edges.children[np.argsort(edges.causes, kind="stable")]
+    first = np.append(0, np.cumsum(np.bincount(edges.causes, minlength=d)))
+    size = sort_nodes(first, children, np.bincount(edges.children, minlength=d), order)
+    assert size == d, "The graph has a cycle."
+    return order
+
+
+def class_directions(edges: Edges) -> BoolVector:
+    """Return which edges of a DAG all members of its equivalence class direct alike; they are grouped by child."""
+    order, first = topological_order(edges), np.searchsorted(edges.children, np.arange(edges.d + 1))
     place = np.empty(edges.d, dtype=np.int64)
     place[order] = np.arange(edges.d)
     compelled = np.zeros(len(edges), dtype=np.uint8)
-    label_edges(np.asarray(order, dtype=np.int64), place, first, edges.causes, compelled, np.full(edges.d, -1))
+    label_edges(order, place, first, edges.causes, compelled, np.full(edges.d, -1))
     return compelled > 0
 
 
@@ -177,7 +187,7 @@ class ArrowChecks:
         self._sparsity, self._clock, self._graph, d = sparsity, clock, graph, len(Z)
         self._found = candidates_of(moments, Z, edge_penalty(sparsity, moments.n, d), "cpu", clock)
         self._lists = Lists.of(self._found.one, self._found.other, self._found.likely, d)
-        self._order = graph.order()
+        self._order = topological_order(graph)
 
     def near(self, columns: BoolVector) -> BoolVector:
         """Return which columns are among some, or have one of them as a candidate."""
@@ -200,7 +210,7 @@ class ArrowChecks:
         """Return which of some arrows the class of the best graph of some rows has."""
         d, search = len(Z), self._search(Z, rows, counted)
         edges = search.edges
-        directed = class_directions(edges, np.argsort(search.shared.nodes[POSITION], kind="stable"))
+        directed = class_directions(edges)
         return np.isin(arrows[0] * d + arrows[1], edges.causes[directed] * d + edges.children[directed])
 
     def margins(self, Z: NDArray[np.float32], counted: int, arrows: tuple[Indices, Indices]) -> Vector:
