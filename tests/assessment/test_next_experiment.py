@@ -36,6 +36,17 @@ def test_nothing_is_ranked_if_all_directions_are_known():
     assert str(found) == "No direction is undecided."
 
 
+def test_links_count_also_where_the_class_has_directions_without_evidence():
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(60, 3))
+    X[:, 2] += 0.5 * X[:, 0] + 0.5 * X[:, 1]
+    model = Golem("nv", lambda_sparsity="bic").fit(X)
+    assert model.undecided_.sum() == 2
+    assert not model.cpdag_[2, :2].any()  # the class has x0 -> x2 <- x1
+    found = golem.next_experiment(model)
+    assert [(row.variable, row.decided, row.least) for row in found] == [("x2", 2, 2), ("x0", 1, 1), ("x1", 1, 1)]
+
+
 def test_a_model_that_is_not_fitted_is_refused():
     with pytest.raises(ValueError, match="not fitted"):
         golem.next_experiment(Golem())

@@ -94,8 +94,9 @@ def next_experiment(model: Any, *, random_state: int | np.random.Generator = 0) 
 
     An intervention on a variable shows which of its neighbours are its causes. Directions that follow from these count
     too. The number depends on the graph behind the data, so it is averaged over all graphs that the data allow: the
-    members of the equivalence class with all directions that have evidence. The experiment must change the variable
-    enough for the directions to be seen.
+    members of the equivalence class with all directions that have evidence. If the class has directions without
+    evidence, only the links of each variable are counted. The experiment must change the variable enough for the
+    directions to be seen.
 
     Parameters
     ----------
@@ -122,7 +123,13 @@ def next_experiment(model: Any, *, random_state: int | np.random.Generator = 0) 
     check_is_fitted(fitted, "graph_")
     graph, names = fitted.graph_, fitted.table_.names
     undecided = graph.open_in_class  # an error if the graph has a cycle
-    mean, least, sampled = expected_decisions(graph, undecided, random_state)
+    if (graph.undecided & ~undecided).any():
+        # The class has directions that are not claimed, so that nothing may be concluded from them.
+        undecided, sampled = graph.undecided, False
+        least = np.bincount(np.r_[graph.causes[undecided], graph.children[undecided]], minlength=graph.d)
+        mean = least.astype(float)
+    else:
+        mean, least, sampled = expected_decisions(graph, undecided, random_state)
     order = sorted(np.flatnonzero(mean).tolist(), key=lambda j: (-round(float(mean[j]), 9), -int(least[j]), names[j]))
     ranking = tuple(CandidateExperiment(names[j], float(mean[j]), int(least[j])) for j in order)
     return NextExperiment(ranking, int(undecided.sum()), sampled)
