@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import doctest
 import functools
 import itertools
 import os
-import re
 import shutil
-from pathlib import Path
 
 # The test processes share the cores; threads of BLAS or torch in each would only get in each other's way.
 for _variable in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"):
@@ -85,21 +82,6 @@ def members(all_dags):
         return by_class.get(graph.tobytes()) or by_class[cpdag(graph).tobytes()]
 
     return make
-
-
-@pytest.fixture(scope="session")
-def run_page():
-    """Run the `>>>` examples of a page in docs/, and return how many there are."""
-
-    def run(name):
-        page = Path(__file__).parents[1] / "docs" / name
-        blocks = re.findall(r"```pycon\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL)
-        examples = doctest.DocTestParser().get_doctest("".join(blocks), {}, page.name, str(page), 0)
-        results = doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE).run(examples)
-        assert results.failed == 0
-        return results.attempted
-
-    return run
 
 
 @pytest.fixture(scope="session")

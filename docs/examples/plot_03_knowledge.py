@@ -14,10 +14,10 @@ import golem
 table = load_diabetes(as_frame=True, scaled=False).frame.drop(columns=["sex", "s2", "s4"])
 table.columns = ["age", "bmi", "pressure", "cholesterol", "hdl", "triglycerides", "glucose", "progression"]
 plain = golem.Golem().fit(table)
-print("Arrows into age:", [edge.source for edge in plain.edges_ if edge.directed and edge.target == "age"])
+print(sum(edge.directed for edge in plain.edges_), "arrows of", len(plain.edges_), "edges")
 
 # %%
-# That arrow is impossible. Tiers exclude it; an edge can be required or forbidden by name as well.
+# Tiers are groups of columns in order of time. An edge can be required or forbidden by name as well.
 known = golem.Knowledge.named(
     tiers=[["age"], ["bmi"], ["pressure", "cholesterol", "hdl", "triglycerides", "glucose"], ["progression"]],
     required=[("bmi", "pressure")],
@@ -32,7 +32,7 @@ golem.plots.plot_graph(plain, ax=left, title="data alone")
 golem.plots.plot_graph(model, ax=right, title="with knowledge")
 
 # %%
-# What each direction now rests on:
+# The evidence for each direction:
 import pandas as pd
 
 pd.DataFrame(model.edges_)[["source", "target", "weight", "direction_from"]].round(3)

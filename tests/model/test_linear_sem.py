@@ -57,7 +57,3 @@ def test_the_callers_arrays_are_copied():
 def test_a_model_that_is_none_is_refused(arguments, message):
     with pytest.raises(ValueError, match=message):
         LinearSEM(*arguments)
-
-
-def test_the_examples_of_the_page_run(run_page):
-    assert run_page("effects.md") > 10
