@@ -55,7 +55,6 @@ def test_relative_links_lead_somewhere():
     for page in [
         *ROOT.glob("*.md"),
         *ROOT.glob("docs/*.md"),
-        *ROOT.glob("docs/how/*.md"),
         *ROOT.glob("benchmarks/*.md"),
         *ROOT.glob("results/*.md"),
     ]:

@@ -14,7 +14,7 @@ from golem.cli import app
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
-PAGES = sorted([ROOT / "README.md", *DOCS.glob("*.md"), *DOCS.glob("how/*.md"), *ROOT.glob("benchmarks/*.md")])
+PAGES = sorted([ROOT / "README.md", *DOCS.glob("*.md"), *ROOT.glob("benchmarks/*.md")])
 spec = importlib.util.spec_from_file_location("run_pages", DOCS / "run_pages.py")
 run_pages = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(run_pages)
