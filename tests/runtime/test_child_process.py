@@ -115,6 +115,19 @@ def test_a_module_that_cannot_be_imported_is_a_crash():
         child.ask(1)
 
 
+def test_a_child_is_stopped_where_it_tells_something_and_serves_on(child):
+    heard = []
+    first = child.ask(("about", "pid"))
+
+    def tick(seconds):
+        if len(heard) > 2:
+            child.stop()
+
+    assert child.ask(("work until stopped", None), None, tick, heard.append) == "stopped"
+    assert child.ask(("echo", 5)) == 5
+    assert child.ask(("about", "pid")) == first
+
+
 def test_ticks_tell_the_seconds_since_the_clock_started(child):
     ticks = []
     child.ask(["prepare", 0.5], tick=ticks.append)

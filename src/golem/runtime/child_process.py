@@ -32,12 +32,19 @@ from typing import IO, Any, NamedTuple, NoReturn
 _CHECK_SECONDS = 0.1
 # The message of a child whose clock starts. Answers are tuples of one, what a child tells before them lists of one.
 _STARTED = "started"
+# The message of a parent that no longer needs the answer.
+_STOP = "stop"
 # The pipe of this process to its parent, if it is a child.
 _parents_pipe: list[Connection[Any, Any]] = []
+_stopped = threading.Event()
 
 
 class TimeLimitError(Exception):
     """The child was stopped at the time limit."""
+
+
+class StoppedError(BaseException):
+    """The parent no longer needs the answer (`ChildProcess.stop`); not an Exception, so that no task handles it."""
 
 
 class CrashError(Exception):
@@ -119,6 +126,12 @@ class ChildProcess:
         except BaseException:
             self._stop()
             raise
+
+    def stop(self) -> None:
+        """Let the child's next `tell` raise a `StoppedError`; call it from `tick` or `heard`."""
+        if self._child is not None:
+            with contextlib.suppress(BrokenPipeError):
+                self._child.pipe.send(_STOP)
 
     def close(self) -> None:
         """End the child; other threads that ask it something cannot start it again."""
@@ -218,7 +231,15 @@ def serve(answer: Callable[[Any, Callable[[], None]], Any]) -> NoReturn:
 
 
 def tell(news: Any) -> None:
-    """Tell the parent something before the answer, in the child; the parent may not listen."""
+    """Tell the parent something before the answer, in the child; the parent may not listen.
+
+    Raises
+    ------
+    StoppedError
+        If the parent no longer needs the answer.
+    """
+    if _stopped.is_set():
+        raise StoppedError
     for pipe in _parents_pipe:
         pipe.send([news])
 
@@ -227,7 +248,12 @@ def _listen(pipe: Connection[Any, Any], requests: queue.SimpleQueue[Any]) -> Non
     """Put the requests of the parent into the queue; exit when the parent ends."""
     try:
         while True:
-            requests.put(pipe.recv())
+            message = pipe.recv()
+            if isinstance(message, str) and message == _STOP:
+                _stopped.set()
+            else:
+                _stopped.clear()
+                requests.put(message)
     except BaseException:  # noqa: BLE001  whatever happens, a child without requests must not stay
         os._exit(1)
 

@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from golem.runtime.child_process import serve
+from golem.runtime.child_process import StoppedError, serve, tell
 
 HOLDER = "import sys, time; file = open(sys.argv[1], 'w'); file.write('x'); file.flush(); time.sleep(600)"
 held: list[Any] = []
@@ -43,6 +43,13 @@ def answer(request: list[Any], start_clock: Callable[[], None]) -> Any:
         held.append(subprocess.Popen([sys.executable, "-c", HOLDER, value]))
     if kind in ("hang", "hold", "fork and die"):
         time.sleep(600)
+    if kind == "work until stopped":
+        try:
+            while True:
+                tell("working")
+                time.sleep(0.01)
+        except StoppedError:
+            return "stopped"
     if kind == "talk":
         print("a library that prints", flush=True)  # noqa: T201
         os.write(1, b"and one that writes\n")
