@@ -1,4 +1,4 @@
-"""Make all pictures of docs and README from the present code: figures of pages, and screenshots of reports.
+"""Make all pictures of docs and README from the present code: figures of pages, and screenshots of reports and the studio.
 
 `make pictures` installs Chromium and its driver, and runs this. benchmarks/fit_speed.py and reliability.py draw
 what they measured.
@@ -6,6 +6,8 @@ what they measured.
 
 from __future__ import annotations
 
+import argparse
+import re
 import shutil
 import subprocess
 import sys
@@ -15,7 +17,7 @@ from typing import Literal
 
 import run_pages
 from PIL import Image
-from playwright.sync_api import Page, ViewportSize, sync_playwright
+from playwright.sync_api import Browser, Page, ViewportSize, sync_playwright
 
 from golem.comparison.result import report_comparison
 from golem.comparison.run import compare
@@ -39,9 +41,54 @@ def comparison(folder: Path) -> Path:
     return report_comparison(result, folder / "comparison.html", title="Six methods on 50 simulated variables")
 
 
+def studio(folder: Path, browser: Browser) -> None:
+    """Draw the diabetes table in `golem studio` before and after its order of time is known."""
+    command = [sys.executable, "-m", "golem", "studio", "-o", str(folder / "session"), "--no-browser"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
+        assert server.stdout is not None
+        address = re.search(r"http://\S+", server.stdout.readline())
+        assert address is not None, "golem studio did not start"
+        page = browser.new_page(viewport=ViewportSize(width=1360, height=880), device_scale_factor=1.5)
+        page.set_default_timeout(300_000)
+        page.goto(address.group())
+
+        def take(picture: str) -> None:
+            version = page.evaluate(
+                "fetch('/api/state').then((found) => found.json()).then((one) => one.state.version)"
+            )
+            page.wait_for_selector(f'html[data-drawn="{version} checked"]')
+            page.locator("#findings details").first.wait_for()
+            page.wait_for_timeout(800)  # what changed moves
+            page.screenshot(path=folder / picture)
+            shrink(folder / picture, IMAGES / picture)
+
+        page.locator(".welcome button", has_text="Diabetes").click()
+        page.locator("#graph .node").first.wait_for()
+        take("studio-before.png")
+        for column, tier in (("age", 0), ("sex", 0), ("progression", 2)):
+            page.locator(f'.chip[data-column="{column}"]').drag_to(page.locator(f".tier[data-tier='{tier}']"))
+            page.wait_for_selector(f".tier[data-tier='{tier}'] [data-column={column}]")
+        take("studio-after.png")
+        page.close()
+        server.terminate()
+
+
+def shrink(picture: Path, written: Path) -> None:
+    """Write a picture with a palette of the 256 most frequent colours: exact for almost all pixels of a page."""
+    shot = Image.open(picture).convert("RGB")
+    frequent = sorted(shot.getcolors(shot.width * shot.height) or [], reverse=True)[:256]
+    palette = Image.new("P", (1, 1))
+    palette.putpalette([value for _, colour in frequent for value in colour])
+    shot.quantize(palette=palette, dither=Image.Dither.NONE).save(written, optimize=True)
+
+
 def main() -> None:
-    """Write the pictures."""
-    for page in run_pages.PAGES:
+    """Write the pictures, or some of them."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    kinds = ["pages", "report", "studio"]
+    parser.add_argument("what", nargs="*", metavar="|".join(kinds), help="Which pictures; by default all.")
+    wanted = parser.parse_args().what or kinds
+    for page in run_pages.PAGES if "pages" in wanted else ():
         run_pages.update(page)
     with tempfile.TemporaryDirectory() as name, sync_playwright() as playwright:
         folder = Path(name)
@@ -58,12 +105,7 @@ def main() -> None:
                 path=folder / picture, full_page=True, clip={"x": 0, "y": 0, "width": 1360, "height": height}
             )
             page.close()
-            # Pages have few colours. A palette of the 256 most frequent ones is exact for almost all pixels.
-            shot = Image.open(folder / picture).convert("RGB")
-            frequent = sorted(shot.getcolors(shot.width * shot.height) or [], reverse=True)[:256]
-            palette = Image.new("P", (1, 1))
-            palette.putpalette([value for _, colour in frequent for value in colour])
-            shot.quantize(palette=palette, dither=Image.Dither.NONE).save(IMAGES / picture, optimize=True)
+            shrink(folder / picture, IMAGES / picture)
 
         node = """
             document.querySelector('[aria-label^="PKC:"]').dispatchEvent(
@@ -75,10 +117,13 @@ def main() -> None:
             shown.value = [...shown.options].find((option) => option.text === "sort-regress-var").value;
             shown.dispatchEvent(new Event("change"));
         """
-        report = sachs(folder)
-        take(report, "report-sachs.png", 836, node)
-        take(report, "report-sachs-dark.png", 836, node, "dark")
-        take(comparison(folder), "report-comparison.png", 1128, method)
+        if "studio" in wanted:
+            studio(folder, browser)
+        if "report" in wanted:
+            report = sachs(folder)
+            take(report, "report-sachs.png", 836, node)
+            take(report, "report-sachs-dark.png", 836, node, "dark")
+            take(comparison(folder), "report-comparison.png", 1128, method)
         browser.close()
 
 

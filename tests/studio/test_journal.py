@@ -6,7 +6,18 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from golem.studio.edits import AddTier, Column, ColumnEdit, Edge, Place, RemoveTier, State, command_words, script_text
+from golem.studio.edits import (
+    AddTier,
+    Column,
+    ColumnEdit,
+    Edge,
+    Order,
+    Place,
+    RemoveTier,
+    State,
+    command_words,
+    script_text,
+)
 from golem.studio.journal import ConflictError, Data, Journal
 
 NAMES = ("age", "sex", "bmi", "outcome")
@@ -127,3 +138,21 @@ def test_unknown_keys_of_an_edit_are_refused() -> None:
         msgspec.json.decode(
             b'{"version": 1, "edit": {"kind": "place", "columns": [], "tier": 0, "x": 1}}', type=EditRequest
         )
+
+
+def test_rows_in_time_are_settings_and_rules_may_name_lags() -> None:
+    names = frozenset("tuab")
+    state = Order("auto", "t", "u").apply(State(), names)
+    assert state.order() == {"lags": "auto", "time": "t", "unit": "u"}
+    state = Edge("a@1", "b", "require").apply(state, names)
+    known = state.knowledge(["a", "b"])
+    assert known is not None
+    assert known.required == (("a@1", "b"),)
+    with pytest.raises(ValueError, match="no column"):
+        Edge("c@1", "b", "require").apply(state, names)
+    again = Order().apply(state, names)
+    assert again.required == ()
+    assert again.order() == {}
+    words = command_words("data.csv", state)
+    assert words[words.index("--lags") : words.index("--knowledge")] == ["--lags", "auto", "--time", "t", "--unit", "u"]
+    assert "lags='auto', time='t'" in script_text("data.csv", state, None)

@@ -17,6 +17,11 @@ def studio(
     output: Annotated[
         Path, options.output_path(metavar="FOLDER", help="Folder of the session; the same folder continues it.")
     ] = Path("golem-studio"),
+    lags: options.Lags = None,
+    time: options.TimeColumn = None,
+    unit: options.UnitColumn = None,
+    environment: options.EnvironmentColumn = None,
+    targets: options.TargetsOption = None,
     host: Annotated[str, typer.Option(help="Address to listen on; others than 127.0.0.1 open it to the network.")] = (
         "127.0.0.1"
     ),
@@ -32,6 +37,8 @@ def studio(
     Drag columns into an order of time, require and forbid edges, and see at once what changes. Everything is kept in
     the folder of the session. Needs `pip install 'golem-dag[studio]'`.
     """
+    from golem.data.targets import read_targets
+    from golem.studio.edits import AnyEdit, Experiments, Order
     from golem.studio.running import run_studio
 
     def announce(address: str) -> None:
@@ -45,4 +52,10 @@ def studio(
                 "encrypted.",
                 style="yellow",
             )
-        run_studio(data, output, host, port, browser, announce)
+        edits: list[AnyEdit] = []
+        if lags is not None or time is not None or unit is not None:
+            edits.append(Order(options.number_of_lags(lags), time, unit))
+        if environment is not None:
+            known = {} if targets is None else read_targets(targets)
+            edits.append(Experiments(environment, {label: (*columns,) for label, columns in known.items()}))
+        run_studio(data, output, host, port, browser, announce, edits)

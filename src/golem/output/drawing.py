@@ -29,7 +29,9 @@ def component() -> tuple[str, str]:
     return script, style
 
 
-def layouts(matrix: ArrayLike, widths: Sequence[float], tiers: Sequence[Sequence[int]] = ()) -> list[dict[str, Any]]:
+def layouts(
+    matrix: ArrayLike, widths: Sequence[float], tiers: Sequence[Sequence[int]] = (), turned: bool | None = None
+) -> list[dict[str, Any]]:
     """Return the layouts of a graph, with causes above their effects, and with causes left of them.
 
     Parameters
@@ -40,6 +42,8 @@ def layouts(matrix: ArrayLike, widths: Sequence[float], tiers: Sequence[Sequence
         The widths of the nodes, from `node_widths`.
     tiers : sequence of sequences of int
         Groups of nodes, one after the other.
+    turned : bool, optional
+        Whether there is a layout from left to right; by default up to 120 nodes.
 
     Returns
     -------
@@ -57,7 +61,7 @@ def layouts(matrix: ArrayLike, widths: Sequence[float], tiers: Sequence[Sequence
     filled = {number: tier for number, tier in enumerate(tiers, start=1) if tier}
     groups = list(filled.values())
     found = {"down": tiered_layout(adjacency, widths, groups)}
-    if len(adjacency) <= LARGEST_TURNED_GRAPH:
+    if turned or (turned is None and len(adjacency) <= LARGEST_TURNED_GRAPH):
         found["right"] = rightward_layout(adjacency, widths, groups)
     labels = [f"tier {number}" for number in filled]
     return [_plain(orientation, layout, labels, begin) for orientation, (layout, begin) in found.items()]

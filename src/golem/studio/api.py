@@ -79,6 +79,7 @@ ENDPOINTS = (
         "GET", "/api/costs", "What rules about a pair cost in fit.", None, ("cause", "effect"), dict[str, float | str]
     ),
     Endpoint("GET", "/api/effects", "What changes downstream of a variable.", None, ("source",), list[dict[str, Any]]),
+    Endpoint("GET", "/api/neighbourhood", "The part of a large graph around a variable.", None, ("name", "steps")),
     Endpoint("GET", "/api/adjustment", "The variables to adjust for.", None, ("cause", "effect")),
     Endpoint("POST", "/api/bootstrap", "Resample the rows in the background.", BootstrapRequest),
     Endpoint("POST", "/api/cancel", "End the work in the background."),

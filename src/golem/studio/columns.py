@@ -16,7 +16,7 @@ from golem.runtime.dialects import SHELL
 from golem.runtime.problems import told
 from golem.runtime.types import Vector
 
-BINS, MOST_LEVELS = 16, 12
+BINS, MOST_LEVELS = 16, 100
 
 
 @dataclasses.dataclass(frozen=True)

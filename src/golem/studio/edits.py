@@ -7,17 +7,19 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Mapping, Sequence
-from typing import Any, Literal
+from collections.abc import Collection, Mapping, Sequence
+from typing import Annotated, Any, Literal
 
 import msgspec
 
 from golem.data.knowledge import Knowledge, NamedKnowledge
 from golem.data.reading import Reading
+from golem.data.series import split_lag
 from golem.runtime.messages import shown
 
 ANY_TIME = -1
 Rule = Literal["require", "forbid", "separate", "free"]
+Lags = Annotated[int, msgspec.Meta(ge=0, le=100)] | Literal["auto"] | None
 
 
 class Column(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
@@ -44,6 +46,13 @@ class State(msgspec.Struct, frozen=True, kw_only=True):
     columns: dict[str, Column] = {}
     environment: str | None = None
     targets: dict[str, tuple[str, ...]] | None = None
+    lags: Lags = None
+    time: str | None = None
+    unit: str | None = None
+
+    def order(self) -> dict[str, Any]:
+        """Return the settings of `Golem` about the order of the rows."""
+        return {name: value for name in ("lags", "time", "unit") if (value := getattr(self, name)) is not None}
 
     def knowledge(self, names: Sequence[str]) -> NamedKnowledge | None:
         """Return what is known about columns of these names; None if nothing is known."""
@@ -53,10 +62,16 @@ class State(msgspec.Struct, frozen=True, kw_only=True):
             if (place := self.places.get(name, self.home)) != ANY_TIME:
                 tiers[place].append(name)
         filled = [tier for tier in tiers if tier]
-        forbidden = [edge for edge in self.forbidden if used.issuperset(edge)]
-        required = [edge for edge in self.required if used.issuperset(edge)]
+        forbidden, required = (
+            [edge for edge in edges if all(self._variable(name, used) in used for name in edge)]
+            for edges in (self.forbidden, self.required)
+        )
         known = Knowledge.named(forbidden, required, filled if len(filled) > 1 else ())
         return None if known.is_empty else known
+
+    def _variable(self, name: str, names: Collection[str]) -> str:
+        """Return the column of a name, which may be that of a lag, such as x@1."""
+        return name if self.lags is None or name in names else split_lag(name, names)[0]
 
     def reading(self) -> Reading:
         """Return how the table is read."""
@@ -153,7 +168,7 @@ class Edge(_Edit, frozen=True, tag="edge"):
 
     def apply(self, state: State, names: frozenset[str]) -> State:
         """Replace what was said about the pair."""
-        _require((self.cause, self.effect), names)
+        _require([state._variable(name, names) for name in (self.cause, self.effect)], names)
         if self.cause == self.effect:
             raise ValueError("An edge needs two columns.")
         pair, edge = {self.cause, self.effect}, (self.cause, self.effect)
@@ -217,7 +232,43 @@ class Experiments(_Edit, frozen=True, tag="experiments"):
         return "No experiments" if self.environment is None else f"Experiments are in {shown(self.environment)}"
 
 
-AnyEdit = Place | AddTier | RemoveTier | Edge | ColumnEdit | Experiments
+class Order(_Edit, frozen=True, tag="order"):
+    """Say that rows follow each other: how many steps back causes may lie, and the columns with time and unit."""
+
+    lags: Lags = None
+    time: str | None = None
+    unit: str | None = None
+
+    def apply(self, state: State, names: frozenset[str]) -> State:
+        """Replace the order; rules about lags that are no longer there are dropped."""
+        _require([name for name in (self.time, self.unit) if name is not None], names)
+        forbidden, required = (
+            tuple(edge for edge in edges if self.lags is not None or names.issuperset(edge))
+            for edges in (state.forbidden, state.required)
+        )
+        order = {"lags": self.lags, "time": self.time, "unit": self.unit}
+        return msgspec.structs.replace(state, forbidden=forbidden, required=required, **order)
+
+    def sentence(self) -> str:
+        """Say the order."""
+        told = [] if self.lags is None else [f"lags: {self.lags}"]
+        told += [f"{what}: {shown(name)}" for what, name in (("time", self.time), ("unit", self.unit)) if name]
+        return f"Rows in time ({', '.join(told)})" if told else "Rows without an order"
+
+
+AnyEdit = Place | AddTier | RemoveTier | Edge | ColumnEdit | Experiments | Order
+
+
+def rules_about(cause: str, effect: str) -> dict[str, tuple[Rule, tuple[str, str]]]:
+    """Return the rules about a pair, with names for the page."""
+    there, back = (cause, effect), (effect, cause)
+    return {
+        "separate": ("separate", there),
+        "require there": ("require", there),
+        "require back": ("require", back),
+        "forbid there": ("forbid", there),
+        "forbid back": ("forbid", back),
+    }
 
 
 def _require(columns: Sequence[str], names: frozenset[str]) -> None:
@@ -254,6 +305,7 @@ def command_words(path: str, state: State) -> list[str]:
     words += [word for code in reading.na for word in ("--na", code)]
     words += [] if state.environment is None else ["--environment", state.environment]
     words += ["--targets", "targets.json"] if state.targets else []
+    words += [word for name, value in state.order().items() for word in (f"--{name}", str(value))]
     words += ["--knowledge", "knowledge.json"] if state.places or state.forbidden or state.required else []
     return [*words, "-o", "out"]
 
@@ -272,6 +324,7 @@ def script_text(path: str, state: State, knowledge: Mapping[str, Any] | None) ->
     <BLANKLINE>
     """
     reading = state.reading()
+    settings = ({} if knowledge is None else {"knowledge": dict(knowledge)}) | state.order()
     names = ("drop", "na", "categorical", "numeric", "log", "environment")
     how = {name: value for name in names if (value := getattr(reading, name))}
     how |= {"targets": {label: [*own] for label, own in state.targets.items()}} if state.targets else {}
@@ -279,7 +332,7 @@ def script_text(path: str, state: State, knowledge: Mapping[str, Any] | None) ->
     options = "".join(f", {name}={value!r}" for name, value in how.items())
     return (
         "from golem import Golem, fit_file\n\n"
-        f"model = Golem({'' if knowledge is None else f'knowledge={dict(knowledge)!r}'})\n"
+        f"model = Golem({', '.join(f'{name}={value!r}' for name, value in settings.items())})\n"
         f"result = fit_file({path!r}, 'out', model{options})\n"
         'print(*result.model.edges_, sep="\\n")\n'
     )

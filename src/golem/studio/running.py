@@ -7,8 +7,10 @@ import fcntl
 import socket
 import threading
 import webbrowser
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+
+from golem.studio.edits import AnyEdit
 
 
 @contextlib.contextmanager
@@ -26,7 +28,13 @@ def locked(folder: Path) -> Iterator[None]:
 
 
 def run_studio(
-    data: Path | None, folder: Path, host: str, port: int, browser: bool, announce: Callable[[str], None]
+    data: Path | None,
+    folder: Path,
+    host: str,
+    port: int,
+    browser: bool,
+    announce: Callable[[str], None],
+    edits: Sequence[AnyEdit] = (),
 ) -> None:
     """Serve a session until Ctrl-C.
 
@@ -42,6 +50,8 @@ def run_studio(
         Whether to open the page in a browser.
     announce : callable
         Called with the address of the page.
+    edits : sequence of edits
+        What to do with the table when it is opened.
     """
     try:
         import uvicorn
@@ -59,14 +69,16 @@ def run_studio(
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             listener.bind((host, port))
+            listener.listen()  # a browser may follow the link before the server has started
         except OSError as error:
             raise ValueError(f"{host}:{port} cannot be used: {error.strerror}. Choose another --port.") from None
         port, token = listener.getsockname()[1], new_token()
-        session = Session(folder, data)
+        session = Session(folder, data, edits)
         app = make_app(session, token, allowed_hosts(host, port))
         address = f"http://{host}:{port}/?token={token}"
         announce(address)
         if browser:
             threading.Timer(0.5, webbrowser.open, [address]).start()
         config = uvicorn.Config(app, log_level="warning", access_log=False, timeout_graceful_shutdown=1)
-        uvicorn.Server(config).run([listener])
+        with contextlib.suppress(KeyboardInterrupt):  # uvicorn raises it again when it has ended
+            uvicorn.Server(config).run([listener])

@@ -24,9 +24,10 @@ from golem.studio.api import (
     Version,
     openapi,
 )
+from golem.studio.background import CancelledWorkError
 from golem.studio.journal import ConflictError
 from golem.studio.security import App, Guard
-from golem.studio.session import RESULTS, CancelledWorkError, Session, upload_path
+from golem.studio.session import RESULTS, Session, upload_path
 
 LARGEST_UPLOAD, LARGEST_REQUEST = 2**28, 2**20
 ENDINGS = (
@@ -213,6 +214,11 @@ async def _effects(session: Session, request: Request) -> Any:
     return await session.effects(*_asked(request, "source"))
 
 
+async def _neighbourhood(session: Session, request: Request) -> Any:
+    name, steps = _asked(request, "name", "steps")
+    return await session.neighbourhood(name, int(steps) if steps in ("1", "2", "3") else 0)
+
+
 async def _adjustment(session: Session, request: Request) -> Any:
     return session.adjustment(*_asked(request, "cause", "effect"))
 
@@ -262,6 +268,7 @@ HANDLERS: dict[tuple[str, str], Callable[[Session, Request], Awaitable[Any]]] = 
     ("GET", "/api/costs"): _costs,
     ("GET", "/api/effects"): _effects,
     ("GET", "/api/adjustment"): _adjustment,
+    ("GET", "/api/neighbourhood"): _neighbourhood,
     ("POST", "/api/bootstrap"): _bootstrap,
     ("POST", "/api/cancel"): _cancel,
     ("POST", "/api/save"): _save,

@@ -9,80 +9,25 @@ from __future__ import annotations
 
 import asyncio
 import itertools
-import threading
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
 import msgspec
 
-from golem.output.edge_list import for_json
-from golem.output.effects import effects_of
-from golem.output.export import named_graph
-from golem.runtime.child_process import ChildProcess, CrashError
+from golem.studio import answers
+from golem.studio.background import CANCELLED, OUT_OF_DATE, CancelledWorkError, Worker
+from golem.studio.edits import AnyEdit, rules_about
 from golem.studio.journal import Data, Journal
-from golem.studio.picture import picture_summary
-from golem.studio.worker import Learned, Refused, Task
+from golem.studio.picture import neighbourhood, picture_summary
+from golem.studio.worker import Learned, Task
 
 # An edit ends a search that has run longer; a shorter one is faster than a new process.
 _LONGEST_SEARCH = 3.0
-# The checks wait so long for the next edit, because a process that is killed takes seconds to start again.
+# The checks wait so long for the next edit.
 _PAUSE = 0.4
 RESULTS = "results"
 PartName = Literal["state", "graph", "columns", "findings", "progress", "problem", "saved"]
-
-
-class CancelledWorkError(Exception):
-    """The task was cancelled, and its process killed."""
-
-
-class Worker:
-    """A child process that does one task at a time, and is killed to cancel it."""
-
-    def __init__(self) -> None:
-        self._child = ChildProcess("golem.studio.worker:answer")
-        self._cancelled = threading.Event()
-        self._busy = asyncio.Lock()
-        self._seconds = 0.0
-
-    @property
-    def seconds(self) -> float:
-        """How long the present task has run."""
-        return self._seconds
-
-    def cancel(self) -> None:
-        """Kill the process within a fraction of a second, if it is busy."""
-        if self._busy.locked():
-            self._cancelled.set()
-
-    async def do(self, task: Task, heard: Callable[[Any], None] = lambda news: None) -> Any:
-        """Return the result of a task; raise a ValueError with its sentence if it was refused."""
-        loop = asyncio.get_running_loop()
-
-        def tick(seconds: float) -> None:
-            self._seconds = seconds
-            if self._cancelled.is_set():
-                raise CancelledWorkError
-
-        def tell(news: Any) -> None:
-            loop.call_soon_threadsafe(heard, news)
-
-        async with self._busy:
-            self._cancelled.clear()
-            try:
-                found = await asyncio.to_thread(self._child.ask, task, None, tick, tell)
-            except CrashError as error:
-                raise ValueError(f"The computation ended unexpectedly: {error}.") from None
-            finally:
-                self._seconds = 0.0
-        if isinstance(found, Refused):
-            raise ValueError(found.sentence)
-        return found
-
-    def close(self) -> None:
-        """End the process."""
-        self._cancelled.set()
-        self._child.close()
 
 
 class Session:
@@ -94,16 +39,18 @@ class Session:
         The folder of the session, with its journal, uploaded tables, snapshots and results.
     table : Path, optional
         The table to open at the start, unless the journal has it already.
+    edits : sequence of edits
+        What to do with that table.
     """
 
-    def __init__(self, folder: Path, table: Path | None = None) -> None:
-        self.folder, self._first = folder, table
+    def __init__(self, folder: Path, table: Path | None = None, edits: Sequence[AnyEdit] = ()) -> None:
+        self.folder, self._first = folder, (table, edits)
         for name in ("", "tables", "snapshots", RESULTS):
             (folder / name).mkdir(parents=True, exist_ok=True)
         self.journal = Journal(folder / "journal.jsonl")
         self.parts: dict[PartName, Any] = {"progress": None, "problem": None, "graph": None, "saved": None}
         self.learned: Learned | None = None
-        self.learner, self.checker = Worker(), Worker()
+        self.learner, self.checker = Worker("answer"), Worker("answer_patiently")
         self._watchers: set[_Watcher] = set()
         self._newest = asyncio.Event()
         self._tasks: set[asyncio.Task[None]] = set()
@@ -115,15 +62,19 @@ class Session:
         """Begin to learn."""
         loop = asyncio.get_running_loop()
         self._tasks.add(loop.create_task(self._learn_forever()))
-        if self._first is not None and str(self._first.resolve()) != self.journal.data.path:
-            self._tasks.add(loop.create_task(self._open_first(self._first)))
+        table, edits = self._first
+        if table is not None and (edits or str(table.resolve()) != self.journal.data.path):
+            self._tasks.add(loop.create_task(self._open_first(table, edits)))
         elif self.journal.data.path:
             self._newest.set()
 
-    async def _open_first(self, path: Path) -> None:
+    async def _open_first(self, path: Path, edits: Sequence[AnyEdit]) -> None:
         """Open the table of the command line; what is wrong with it is shown on the page."""
         try:
-            await self.load(path.resolve(), path.name)
+            if str(path.resolve()) != self.journal.data.path:
+                await self.load(path.resolve(), path.name)
+            for edit in edits:
+                self.change("edit", None, edit=edit)
         except ValueError as error:
             self._publish("problem", str(error))
 
@@ -169,31 +120,26 @@ class Session:
         return msgspec.json.decode((self.folder / "snapshots" / f"{number}.json").read_bytes())
 
     async def costs(self, cause: str, effect: str) -> dict[str, float | str]:
-        """Return what rules about a pair cost."""
+        """Return what rules about a pair cost; an edit ends it, as the page asks again."""
         self._require_data()
-        found: dict[str, float | str] = await self.learner.do(self._task("costs", pair=(cause, effect)))
+        version, found = self.journal.version, dict[str, float | str]()
+        for name, (rule, pair) in rules_about(cause, effect).items():
+            if version == self.journal.version:  # one task per rule, so that an edit waits for one only
+                found[name] = await self.learner.do(self._task("cost", pair=pair, rule=rule))
         return found
 
     async def effects(self, source: str) -> list[dict[str, Any]]:
-        """Return what changes if a variable is set one unit higher, as ranges over all graphs that the data allow."""
-        learned = self._require_graph()
-        found = await asyncio.to_thread(effects_of, learned.model, source, learned.bootstrap)
-        return [for_json(effect._asdict(), digits=6) for effect in found]
+        """Return what changes if a variable is set higher."""
+        return await asyncio.to_thread(answers.effects, self._require_graph(), source)
+
+    async def neighbourhood(self, name: str, steps: int) -> dict[str, Any]:
+        """Return the part of the graph around a variable."""
+        document = self._require_graph().document
+        return await asyncio.to_thread(neighbourhood, document, self.journal.state, name, steps)
 
     def adjustment(self, cause: str, effect: str) -> dict[str, Any]:
         """Return the variables to adjust for, if the directions that have evidence determine them."""
-        graph = named_graph(self._require_graph().model)
-        if cause not in graph.names or effect not in graph.names or cause == effect:
-            raise ValueError("The adjustment set needs two different variables of the graph.")
-        names, edges, i = graph.names, graph.edges, graph.names.index(cause)
-        at_cause = graph.is_link & ((edges.causes == i) | (edges.children == i))
-        if at_cause.any():
-            ends = sorted({names[k] for side in (edges.causes, edges.children) for k in side[at_cause]} - {cause})
-            return {"set": None, "sentence": f"The links between {cause!r} and {', '.join(map(repr, ends))} are open."}
-        parents = sorted(names[k] for k in edges.causes[edges.children == i])
-        if effect in parents:
-            return {"set": None, "sentence": f"{effect!r} is a cause of {cause!r}."}
-        return {"set": parents, "sentence": "The causes of the first variable."}
+        return answers.adjustment(self._require_graph(), cause, effect)
 
     def bootstrap(self, replicates: int) -> None:
         """Bootstrap in the background."""
@@ -204,7 +150,7 @@ class Session:
 
     def cancel(self) -> None:
         """End the work in the background, and a search."""
-        self._stop_checking()
+        self._stop_checking(CANCELLED)
         self.learner.cancel()
         self._publish("progress", None)
 
@@ -238,7 +184,8 @@ class Session:
             try:
                 found = await self.learner.do(self._task("learn"), self._hear)
             except CancelledWorkError:
-                self._publish("problem", "The search was cancelled.")
+                if not self._newest.is_set():
+                    self._publish("problem", "The search was cancelled.")
                 continue
             except ValueError as error:
                 self._publish("problem", str(error))
@@ -278,10 +225,10 @@ class Session:
         if number == self._round:
             self._publish("progress", None)
 
-    def _stop_checking(self) -> None:
+    def _stop_checking(self, left: float = OUT_OF_DATE) -> None:
         """End the checks of an earlier state; the thread that waits for their process must come to its end."""
         self._round += 1
-        self.checker.cancel()
+        self.checker.cancel(left)
 
     def _changed(self) -> None:
         """Publish the state, and learn it."""

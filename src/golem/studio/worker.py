@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import os
 import shlex
 import warnings
 from collections.abc import Callable, Iterator
@@ -15,6 +16,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 import msgspec
+from sklearn.base import clone
 
 from golem.assessment.bootstrap import bootstrap
 from golem.assessment.second_search import deviance, fit_quietly
@@ -24,7 +26,7 @@ from golem.data.table_checks import require_enough_rows
 from golem.estimator.golem import Golem
 from golem.graphs.graph_document import GraphDocument
 from golem.output.document import Supplement, describe
-from golem.runtime.child_process import tell
+from golem.runtime.child_process import StoppedError, tell
 from golem.runtime.dialects import SHELL
 from golem.runtime.files import write_text
 from golem.runtime.problems import told
@@ -36,15 +38,20 @@ from golem.workflow.steps import check, check_directions, learn, naming, search_
 from golem.workflow.usable_table import UsableTable
 
 SEED = 0
+# How nice the checks are.
+_PATIENCE = 10
+# What a pass over the files prepares: parts to resample and to halve, and rows for the checks.
+_PASSES: dict[str, Any] = {"divided": True, "halved": True, "checked": True}
 
 
 class Task(msgspec.Struct, frozen=True, kw_only=True):
     """What to do with the table in a file and a state; the other values belong to some kinds."""
 
-    kind: Literal["names", "learn", "costs", "assess", "bootstrap", "save"]
+    kind: Literal["names", "learn", "cost", "assess", "bootstrap", "save"]
     path: str
     state: State = State()
     pair: tuple[str, str] = ("", "")
+    rule: Rule = "free"
     replicates: int = 0
     folder: str = ""
     title: str = ""
@@ -92,6 +99,11 @@ class Telling(ProgressDisplay):
         yield
 
     @contextlib.contextmanager
+    def solving(self) -> Iterator[Callable[[Any], None]]:
+        """Tell that the search runs, so that it can be stopped."""
+        yield lambda state: tell(("progress", "Searching", None))
+
+    @contextlib.contextmanager
     def counting(self, text: str) -> Iterator[Counter | None]:
         """Tell how much is done."""
         tell(("progress", text, 0.0))
@@ -109,14 +121,15 @@ class Desk:
     def open(self, task: Task, progress: Telling) -> tuple[UsableTable, Table, Columns, tuple[str, ...]]:
         """Read the table, unless the last one was read in the same way."""
         state, reading = task.state, task.state.reading()
-        key = task.path, repr(reading), repr(state.targets)
+        key = task.path, repr(reading), repr(state.targets), repr(state.order())
         if self._table is not None and self._table[0] == key:
             return self._table[1:]
         self._table = self._learned = self._assessed = None
         targets = None if state.targets is None else {label: [*own] for label, own in state.targets.items()}
+        model = Golem(**state.order())
         opened = UsableTable(
             lambda reading, strict: open_source(
-                [task.path], reading, divided=True, halved=True, checked=True, strict=strict, targets=targets
+                [task.path], reading, strict=strict, targets=targets, series=model.settings.series, **_PASSES
             ),
             reading,
             "error",
@@ -128,7 +141,7 @@ class Desk:
             table = opened.read(progress)
             with naming([task.path]), opened.source.describing_refusal(opened.missing, progress):
                 require_enough_rows(table)
-            opened.require_usable(Golem(missing=opened.missing), table)
+            opened.require_usable(clone(model).set_params(missing=opened.missing), table)
             return table
 
         table = opened.learn(step, progress)
@@ -142,7 +155,7 @@ class Desk:
         knowledge = task.state.knowledge(opened.source.names)
         key = self._table and (self._table[0], knowledge)
         if self._learned is None or self._learned[0] != key:
-            model = Golem(knowledge=knowledge, missing=opened.missing, evidence="fast")
+            model = Golem(knowledge=knowledge, missing=opened.missing, evidence="fast", **task.state.order())
             with naming([task.path]):
                 learn(model, table, progress)
             model.set_params(evidence="auto")  # the rows of the table are here; `assess` checks the directions
@@ -187,26 +200,19 @@ def learned(model: Golem, supplement: Supplement, state: State, **more: Any) -> 
     return Learned(model, document, picture(document, state), bootstrap=supplement.bootstrap, **more)
 
 
-def costs(desk: Desk, task: Task, progress: Telling) -> dict[str, float | str]:
-    """Return how much worse the best graph is under each rule about a pair, in units of the deviance.
+def cost(desk: Desk, task: Task, progress: Telling) -> float | str:
+    """Return how much worse the best graph is under a rule about a pair, in units of the deviance.
 
-    The rules are "require" and "forbid" with the pair in both orders, and "separate". A sentence stands for a rule
-    that contradicts another one.
+    A sentence stands for a rule that contradicts another one.
     """
     opened, table, *_ = desk.open(task, progress)
-    names = frozenset(opened.source.all_names)
-    base, found = desk.learn(task, progress), dict[str, float | str]()
-    rules: list[tuple[Rule, tuple[str, str]]] = [("separate", task.pair)]
-    rules += [(rule, pair) for rule in ("require", "forbid") for pair in (task.pair, task.pair[::-1])]
-    for rule, pair in rules:
-        key = rule if rule == "separate" else f"{rule} {'there' if pair == task.pair else 'back'}"
-        try:
-            known = Edge(*pair, rule).apply(task.state, names).knowledge(opened.source.names)
-            model = Golem(knowledge=known, missing=opened.missing, evidence="fast")
-            found[key] = max(0.0, round(deviance(fit_quietly(model, table)) - deviance(base), 2))
-        except ValueError as error:
-            found[key] = told(error, SHELL)
-    return found
+    base, names = desk.learn(task, progress), frozenset(opened.source.all_names)
+    try:
+        known = Edge(*task.pair, task.rule).apply(task.state, names).knowledge(opened.source.names)
+        model = Golem(knowledge=known, missing=opened.missing, evidence="fast", **task.state.order())
+        return max(0.0, round(deviance(fit_quietly(model, table)) - deviance(base), 2))
+    except ValueError as error:
+        return told(error, SHELL)
 
 
 def save(desk: Desk, task: Task, progress: Telling) -> list[str]:
@@ -230,7 +236,7 @@ _DESK = Desk()
 
 
 def answer(task: Task, start_clock: Callable[[], None]) -> Any:
-    """Do a task; a ValueError becomes its sentence."""
+    """Do a task; a ValueError becomes its sentence, and None says that it was stopped."""
     progress = Telling()
     start_clock()
     try:
@@ -241,16 +247,24 @@ def answer(task: Task, start_clock: Callable[[], None]) -> Any:
             told_once = dict.fromkeys([*found.notes, *progress.notes, *(told(one.message, SHELL) for one in caught)])
             found = dataclasses.replace(found, notes=(*told_once,))
         return found
+    except StoppedError:
+        return None
     except (ValueError, OSError, MemoryError) as error:
         return Refused(told(error, SHELL) or type(error).__name__)
+
+
+def answer_patiently(task: Task, start_clock: Callable[[], None]) -> Any:
+    """Do a task in the background: the search, in another process, goes first."""
+    os.nice(max(0, _PATIENCE - os.nice(0)))
+    return answer(task, start_clock)
 
 
 def _done(desk: Desk, task: Task, progress: Telling) -> Any:
     """Do a task."""
     if task.kind == "names":
         return (*open_source([task.path], task.state.reading(), strict=False).all_names,)
-    if task.kind == "costs":
-        return costs(desk, task, progress)
+    if task.kind == "cost":
+        return cost(desk, task, progress)
     if task.kind == "save":
         return save(desk, task, progress)
     if task.kind == "learn":

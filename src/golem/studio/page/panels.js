@@ -28,11 +28,12 @@ async function drawSelected() {
     ["forbid back", `${b} does not cause ${a}`, b, a, "forbid", has(state.forbidden, b, a) && !has(state.forbidden, a, b)],
     ["separate", "No edge between them", a, b, "separate", has(state.forbidden, a, b) && has(state.forbidden, b, a)],
   ];
-  const given = rules.some((rule) => rule[5]);
-  const rows = rules.map(([key, text, cause, effect, rule, is]) => make("li", {},
+  const given = rules.some((rule) => rule[5]), past = lagOf(a) !== lagOf(b);
+  const possible = past ? rules.filter((rule) => rule[0] === "separate" || (rule[4] === "require" && lagOf(rule[2]) > lagOf(rule[3]))) : rules;
+  const rows = possible.map(([key, text, cause, effect, rule, is]) => make("li", {},
     make("button", { "aria-pressed": String(is), onclick: () => edit({ kind: "edge", cause, effect, rule: is ? "free" : rule }) }, text),
     make("small", { "data-cost": key }, is ? "your rule" : "…")));
-  const about = edge ? [arrow(edge), edge.because ? ` (${edge.because})` : "", weightWords(edge)] : ["There is no edge between them."];
+  const about = edge ? [make("strong", {}, arrow(edge)), edge.because ? ` (${edge.because})` : "", weightWords(edge)] : ["There is no edge between them."];
   fill("selected", ...card(edge ? "Edge" : "Pair", make("p", {}, ...about),
     make("ul", { className: "rules" }, ...rows),
     given ? make("button", { className: "small", onclick: () => edit({ kind: "edge", cause: a, effect: b, rule: "free" }) }, "Remove the rule") : ""));
@@ -42,22 +43,29 @@ async function drawSelected() {
     if (turn !== asked) return;
     for (const small of document.querySelectorAll("[data-cost]")) {
       const cost = costs[small.dataset.cost];
-      small.textContent = typeof cost === "string" ? cost : cost < 1 ? "the data do not mind" : `the data object: ${Math.round(cost)}`;
+      small.textContent = costWords(cost);
     }
   } catch (error) { /* the sentence is shown */ }
 }
+// The rule by which arrows are claimed calls a difference below 6 weak.
+function costWords(cost) {
+  if (cost === undefined || typeof cost === "string") return cost ?? "";
+  return cost < 1 ? "the data do not mind" : `the data object${cost < 6 ? " a little" : ""}: ${Math.round(cost)}`;
+}
+const lagOf = (id) => (parts.state.names.includes(id) ? 0 : Number(/@(\d+)$/.exec(id)?.[1] ?? 0));
 function weightWords(edge) {
   const { weight, standardized_weight: standardized, adjacency_frequency: found, direction_stability: stable } = edge.values;
   const words = [];
-  if (edge.directed && weight !== undefined) words.push(`weight ${short(weight)} (${short(standardized)} in standard deviations)`);
+  if (standardized !== undefined) words.push(`strength ${short(standardized)}${edge.directed && weight !== undefined ? `, weight ${short(weight)}` : ""}`);
   if (found !== undefined) words.push(`found in ${Math.round(100 * found)} % of the resamples`);
-  if (stable !== undefined) words.push(`this direction in ${Math.round(100 * stable)} % of the halves`);
+  if (edge.directed && stable !== undefined) words.push(`this direction in ${Math.round(100 * stable)} % of the halves`);
   return words.length ? `: ${words.join(", ")}.` : ".";
 }
 
 async function drawVariable(name, turn) {
   const step = make("input", { type: "number", value: 1, step: "any", "aria-label": `Change of ${name}` }), holder = make("div", {}, "…");
-  const others = parts.graph.nodes.map((node) => node.id).filter((id) => id !== name);
+  const series = parts.graph.lags > 0;
+  const others = series ? [] : parts.graph.names.filter((id) => id !== name);
   const effect = make("select", { "aria-label": "Effect on" }, make("option", { value: "" }, "choose"), ...others.map((id) => make("option", { value: id }, id)));
   const answer = make("p", {});
   effect.addEventListener("change", async () => {
@@ -65,14 +73,18 @@ async function drawVariable(name, turn) {
     const found = await get("/api/adjustment", { cause: name, effect: effect.value });
     answer.textContent = found.set ? `Adjust for ${found.set.join(", ") || "nothing"}. ${found.sentence}` : found.sentence;
   });
-  fill("selected", ...card(`What if ${name}`, make("label", { className: "line" }, `${name} is set higher by `, step), holder,
-    make("label", { className: "line" }, "To measure its effect on ", effect), answer));
+  const own = parts.graph.edges.filter((edge) => edge.source === name || edge.target === name);
+  fill("selected", ...card(`What if ${name}`, make("label", { className: "line" }, `${name} is set higher by `, step, series ? " for one step" : ""), holder,
+    make("p", { className: "hint" }, series ? "After 0, 1, 2, … steps; ? where directions are open." : "In units of each variable, over all graphs that agree with the arrows."),
+    series ? "" : make("label", { className: "line" }, "To measure its effect on ", effect), answer,
+    make("details", {}, make("summary", {}, `${own.length} edge${own.length === 1 ? "" : "s"}`), list(own.map((edge) => make("button", { className: "small", onclick: () => select({ pair: [edge.source, edge.target] }) }, arrow(edge)))))));
   let effects = [];
   try { effects = await get("/api/effects", { source: name }); } catch (error) { return; }
   if (turn !== asked) return;
   const draw = () => {
     const by = Number(step.value) || 0;
     const items = effects.map((one) => {
+      if (one.steps) return `${one.target}: ${one.steps.map((value) => (value === null ? "?" : short(value * by))).join(", ")}`;
       const ends = [one.low * by, one.high * by].sort((x, y) => x - y).map(short);
       const level = one.target_level ? ` (share of ${one.target_level})` : "";
       const from = one.source_level ? ` if ${one.source_level}` : "";
@@ -87,10 +99,10 @@ async function drawVariable(name, turn) {
 }
 
 // Which edges are new, gone or turned, compared with the graph before the last edit.
-export function differences(graph) {
-  const old = new Map((before?.edges ?? []).map((edge) => [edge.id, edge]));
+export function differences(graph, since = before) {
+  const old = new Map((since?.edges ?? []).map((edge) => [edge.id, edge]));
   const changed = { added: [], removed: [], turned: [] };
-  if (!before) return changed;
+  if (!since) return changed;
   for (const edge of graph.edges) {
     const was = old.get(edge.id);
     old.delete(edge.id);
@@ -104,11 +116,20 @@ function drawChanges(graph) {
   if (!graph) { before = null; fill("changes"); return; }
   const { added, removed, turned } = differences(graph);
   if (!before) { fill("changes"); return; }
-  const items = [...added.map((edge) => `New: ${arrow(edge)}`), ...removed.map((edge) => `Gone: ${arrow(edge)}`),
-    ...(graph.checked ? turned.map(([was, edge]) => `${arrow(was)} is now ${arrow(edge)}`) : turned.filter(([, edge]) => edge.directed).map(([was, edge]) => `${arrow(was)} is now ${arrow(edge)}`))];
-  fill("changes", ...card("What changed", items.length ? list(items.slice(0, 30)) : make("p", {}, "No edge changed."),
-    items.length > 30 ? make("p", {}, `… and ${items.length - 30} more`) : "",
+  // Before the check, what was an arrow and is a link says nothing yet.
+  const turns = turned.filter(([, edge]) => graph.checked || edge.directed);
+  fill("changes", ...card("What changed", ...changeLists(added, removed, turns, !graph.checked),
     graph.checked ? "" : make("p", { className: "hint" }, "Directions are being checked.")));
+}
+// One line per kind of change; the edges of each on demand, of the first kinds at once if they are few.
+function changeLists(added, removed, turns) {
+  const kinds = [
+    [turns.filter(([, edge]) => edge.directed), "now has an arrow", "now have arrows", ([, edge]) => arrow(edge)],
+    [turns.filter(([, edge]) => !edge.directed), "arrow is now open", "arrows are now open", ([was]) => arrow(was)],
+    [added, "new edge", "new edges", arrow], [removed, "edge is gone", "edges are gone", arrow]];
+  const said = kinds.filter(([items]) => items.length).map(([items, one, many, words]) =>
+    make("details", { open: items.length <= 8 }, make("summary", {}, `${items.length} ${items.length === 1 ? one : many}`), list(items.slice(0, 60).map(words))));
+  return said.length ? said : [make("p", {}, "No edge changed.")];
 }
 let current = null;
 function graphChanged(graph) {
@@ -161,7 +182,7 @@ function drawHistory() {
     name, make("button", { className: "small" }, "Keep")),
   list(part.snapshots.map((one) => [`${one.name} `, make("button", { className: "small", onclick: () => compare(one) }, "Compare"),
     make("button", { className: "small", onclick: () => change("/api/restore", { number: one.number }) }, "Return")]))));
-  fill("history", ...card("History", make("p", { className: "hint" }, `${part.edits} steps, ${part.refits} graphs learned.`),
+  fill("history", ...card("History", make("p", { className: "hint" }, `${part.edits} steps, ${part.refits} graph${part.refits === 1 ? "" : "s"} learned. The more you look at, the less the last one proves.`),
     list(part.history.slice(-8).reverse())));
 }
 
@@ -169,14 +190,20 @@ async function compare(snapshot) {
   const other = await get(`/api/snapshots/${snapshot.number}`), dialog = document.getElementById("compare");
   if (!other) return;
   const holders = [snapshot.name, "now"].map((title) => make("figure", {}, make("figcaption", {}, title), make("div", { className: "canvas" })));
-  dialog.replaceChildren(make("div", { className: "pair" }, ...holders), make("button", { onclick: () => dialog.close() }, "Close"));
+  const { added, removed, turned } = differences(parts.graph, other);
+  dialog.replaceChildren(make("div", { className: "pair" }, ...holders, make("div", { className: "told" }, make("h2", {}, `Since ${snapshot.name}`), ...changeLists(added, removed, turned))),
+    make("button", { onclick: () => dialog.close() }, "Close"));
   dialog.showModal();
-  [other, parts.graph].forEach((graph, k) => { if (graph.layouts.length) golemGraph(holders[k].lastChild, {}).set(graph); });
+  const fresh = new Set([...added, ...turned.map(([, edge]) => edge)].map((edge) => edge.id));
+  [other, parts.graph].forEach((graph, k) => {
+    if (!graph.layouts.length) holders[k].lastChild.append(make("p", { className: "welcome" }, `${graph.counts}; too many to draw whole.`));
+    else golemGraph(holders[k].lastChild, {}).set({ ...graph, edges: graph.edges.map((edge) => ({ ...edge, className: k && fresh.has(edge.id) ? "fresh" : "", text: arrow(edge) })) });
+  });
 }
 
 function drawSaved(files) {
   const link = (name) => make("a", { href: `/api/results/${name}`, download: name }, name);
-  fill("saved", ...(files ? card("Saved", list(files.map(link))) : []));
+  fill("saved", ...(files ? card("Saved", make("p", { className: "hint" }, "command.sh and script.py, run in the same folder, give the same graph."), list(files.map(link))) : []));
 }
 
 export function begin() {

@@ -10,18 +10,35 @@ function drawGraph() {
   const data = parts.graph, least = Number(byId("least").value) / 100;
   byId("counts").textContent = data ? `${data.counts}${data.checked ? "" : ", directions not checked yet"}` : "";
   byId("trust").hidden = !data?.replicates;
-  byId("list").hidden = !data || data.layouts.length > 0;
-  byId("graph").hidden = !byId("list").hidden;
   byId("bootstrap").hidden = byId("legend").hidden = !data;
+  byId("around").hidden = !data?.hubs.length;
   if (!data) { byId("graph").replaceChildren(welcome()); graph = null; return; }
-  if (!data.layouts.length) {
-    byId("list").replaceChildren(make("p", {}, "The graph is too large to draw."), make("ul", {}, ...data.edges.slice(0, 500).map((edge) => make("li", {}, `${edge.source} ${edge.directed ? "→" : "—"} ${edge.target}`))));
-    return;
-  }
+  if (data.hubs.length) drawNeighbourhood(data, least);
+  else show(data, data, least);
+}
+
+// A large graph is shown by the neighbourhood of a variable; it opens with the one that has most edges.
+let center = null, turn = 0;
+async function drawNeighbourhood(data, least) {
+  if (!data.names.includes(center)) center = data.hubs[0][0];
+  const steps = byId("steps").value, mine = ++turn;
+  byId("hubs").replaceChildren("Many edges: ", ...data.hubs.slice(0, 8).map(([name, count]) =>
+    make("button", { className: "small", "aria-pressed": String(name === center), onclick: () => goTo(name) }, `${name} ${count}`)));
+  if (byId("variables").childElementCount !== data.names.length) byId("variables").replaceChildren(...data.names.map((value) => make("option", { value })));
+  const part = await get("/api/neighbourhood", { name: center, steps }).catch(() => null);
+  if (!part || mine !== turn) return;
+  const apart = part.cut ? ", cut to the strongest edges" : "";
+  byId("counts").textContent = `${part.edges.length} of ${data.edges.length} edges around ${center}${apart} (${data.counts} in all)`;
+  show(data, part, least);
+}
+function goTo(name) { center = name; drawGraph(); graph?.select({ node: name }); tiers.choose(variable(name)); panels.select({ node: name }); }
+const variable = (id) => (parts.state.names.includes(id) ? id : id.replace(/@\d+$/, ""));
+
+function show(data, part, least) {
   if (!graph) {
     byId("graph").replaceChildren();
     graph = golemGraph(byId("graph"), {
-      onNode: (id) => { graph.select({ node: id }); tiers.choose(id); panels.select({ node: id }); },
+      onNode: (id) => { if (data.hubs.length && id !== center) { goTo(id); return; } graph.select({ node: id }); tiers.choose(variable(id)); panels.select({ node: id }); },
       onEdge: (id) => { const edge = panels.edgeById(id); graph.select({ edge: id }); panels.select({ pair: [edge.source, edge.target] }); },
       onPair: (a, b) => { graph.select({ pair: [a, b] }); panels.select({ pair: [a, b] }); },
       onEmpty: () => { graph.select(null); panels.select(null); },
@@ -30,26 +47,29 @@ function drawGraph() {
   }
   const { added, turned } = panels.differences(data);
   const fresh = new Set([...added, ...turned.map(([, edge]) => edge)].map((edge) => edge.id));
-  const edges = data.edges.map((edge) => {
+  const edges = part.edges.map((edge) => {
     const found = edge.values.adjacency_frequency;
     const hidden = found !== undefined && found < least;
     return { ...edge, hidden, opacity: found === undefined ? 1 : Math.max(0.25, found), className: fresh.has(edge.id) ? "fresh" : "",
       text: `${edge.source} ${edge.directed ? "causes" : "is linked with"} ${edge.target}` };
   });
-  graph.set({ ...data, edges });
+  graph.set({ nodes: part.nodes, layouts: part.layouts, edges });
   document.documentElement.dataset.drawn = `${data.version}${data.checked ? " checked" : ""}`;
 }
 
 // A variable that is dragged onto the band of another tier belongs to it.
 function dropped(id, band) {
   if (band === null || band === undefined) return;
-  const label = parts.graph.layouts[0].bands[band]?.[0], tier = parts.state.state.tiers.indexOf(label);
-  if (tier >= 0 && tier !== (parts.state.state.places[id] ?? parts.state.state.home)) change("/api/edit", { edit: { kind: "place", columns: [id], tier } });
+  const label = parts.graph.layouts[0]?.bands[band]?.[0], tier = parts.state.state.tiers.indexOf(label);
+  if (tier >= 0 && tier !== tiers.placeOf(id)) change("/api/edit", { edit: { kind: "place", columns: [id], tier } });
 }
 
 function welcome() {
-  if (parts.state?.names.length) return make("p", { className: "welcome" }, "The graph is being learned.");
-  return make("p", { className: "welcome" }, "Drop a table here (CSV, Parquet, Excel and others), open a file, or choose an example above.");
+  if (parts.state?.names.length) return make("p", { className: "welcome" }, parts.problem ? "There is no graph of this table yet." : "The graph is being learned.");
+  const example = (name, text) => make("button", { onclick: () => post("/api/example", { name }).catch(() => {}) }, text);
+  return make("div", { className: "welcome" }, make("p", {}, "Drop a table here: CSV, Parquet, Excel or others, a row per case, a column per variable."),
+    make("p", {}, "Or begin with an example: ", example("diabetes", "Diabetes, 442 patients"), " ", example("sachs", "Proteins, 853 cells")),
+    make("p", { className: "hint" }, "It stays on this computer."));
 }
 
 function drawState(state) {
@@ -58,6 +78,7 @@ function drawState(state) {
   byId("undo").disabled = !state.can_undo;
   byId("redo").disabled = !state.can_redo;
   byId("save").disabled = !state.names.length;
+  byId("left").hidden = byId("right").hidden = !state.names.length;
   if (!parts.graph) drawGraph();
 }
 function drawProgress(progress) {
@@ -93,7 +114,14 @@ function dropFiles() {
   });
 }
 
+function followTheme() {
+  const dark = matchMedia("(prefers-color-scheme: dark)"), put = () => { document.documentElement.dataset.theme = dark.matches ? "dark" : "light"; };
+  dark.addEventListener("change", put);
+  put();
+}
+
 async function begin() {
+  followTheme();
   panels.begin();
   tiers.begin();
   on("graph", drawGraph);
@@ -105,11 +133,13 @@ async function begin() {
   byId("cancel").addEventListener("click", () => post("/api/cancel"));
   byId("bootstrap").addEventListener("click", () => post("/api/bootstrap", { replicates: 100 }).catch(() => {}));
   byId("save").addEventListener("click", () => post("/api/save").catch(() => {}));
+  byId("center").addEventListener("input", () => { if (parts.graph?.names.includes(byId("center").value)) goTo(byId("center").value); });
+  byId("steps").addEventListener("change", drawGraph);
   byId("least").addEventListener("input", () => { byId("share").value = byId("least").value; drawGraph(); });
   byId("file").addEventListener("change", (event) => { if (event.target.files[0]) upload(event.target.files[0]); event.target.value = ""; });
   byId("example").addEventListener("change", (event) => { if (event.target.value) post("/api/example", { name: event.target.value }).catch(() => {}); event.target.value = ""; });
   addEventListener("keydown", (event) => {
-    if (!(event.ctrlKey || event.metaKey) || event.key.toLowerCase() !== "z" || event.target.matches("input")) return;
+    if (!(event.ctrlKey || event.metaKey) || event.key.toLowerCase() !== "z" || event.target.matches("input:not([type=range], [type=checkbox])")) return;
     event.preventDefault();
     change(event.shiftKey ? "/api/redo" : "/api/undo");
   });

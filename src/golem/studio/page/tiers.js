@@ -1,10 +1,12 @@
 // The left side: columns in tiers, and what one column contains.
 import { edit, fill, make, on, parts } from "/page/requests.js";
 
-const ANY = -1;
+const ANY = -1, MOST_CHIPS = 36;
 let chosen = new Set(), shown = null, dragged = null;
 const byId = (id) => document.getElementById(id);
-const placeOf = (name) => parts.state.state.places[name] ?? parts.state.state.home;
+// A column may be named like a property of all objects, such as __proto__.
+const own = (map, name) => (Object.hasOwn(map, name) ? map[name] : undefined);
+export const placeOf = (name) => own(parts.state.state.places, name) ?? parts.state.state.home;
 const move = (names, tier) => edit({ kind: "place", columns: names, tier });
 
 export function choose(name, add = false) {
@@ -17,12 +19,14 @@ export function choose(name, add = false) {
 
 function chip(name, state) {
   const column = (parts.columns?.columns ?? []).find((one) => one.name === name);
-  const dropped = state.columns[name]?.drop, out = dropped || column?.left_out;
+  const dropped = own(state.columns, name)?.drop, out = dropped || column?.left_out;
   const badge = dropped ? "dropped" : column?.left_out ? "left out" : column?.missing ? `${column.missing} missing` : "";
   const element = make("button", { className: "chip", draggable: true, title: column?.left_out ?? name, "aria-pressed": String(chosen.has(name)), "data-column": name },
     make("span", {}, name), badge ? make("small", {}, badge) : "");
   if (out) element.classList.add("out");
-  if (state.environment === name) element.append(make("small", {}, "experiments"));
+  for (const [role, words] of [["environment", "experiments"], ["time", "time"], ["unit", "unit"]]) {
+    if (state[role] === name) element.append(make("small", {}, words));
+  }
   element.addEventListener("click", (event) => { choose(name, event.ctrlKey || event.metaKey || event.shiftKey); refocus(name); });
   element.addEventListener("keydown", (event) => chipKey(event, name));
   element.addEventListener("dragstart", (event) => {
@@ -61,8 +65,9 @@ function tierBox(label, number, names, state) {
   const box = make("div", { className: "tier", "data-tier": number },
     make("h3", {}, label, number >= 0 && number !== state.home && state.tiers.length > 2
       ? make("button", { className: "small", title: `Remove ${label}`, onclick: () => edit({ kind: "remove-tier", at: number }) }, "×") : ""),
-    ...names.map((name) => chip(name, state)));
-  if (!names.length) box.append(make("p", { className: "hint" }, "Drop columns here"));
+    ...names.slice(0, MOST_CHIPS).map((name) => chip(name, state)),
+    names.length > MOST_CHIPS ? make("p", { className: "hint" }, `and ${names.length - MOST_CHIPS} more: find them above`) : "");
+  if (!names.length) box.append(make("p", { className: "hint" }, byId("filter").value ? "None found" : "Drop columns here"));
   box.addEventListener("dragover", (event) => { if (dragged) { event.preventDefault(); box.classList.add("over"); } });
   box.addEventListener("dragleave", () => box.classList.remove("over"));
   box.addEventListener("drop", (event) => {
@@ -81,6 +86,7 @@ function drawTiers() {
   const held = document.activeElement?.dataset?.column;
   const wanted = byId("filter").value.toLowerCase(), state = part.state;
   const names = part.names.filter((name) => name.toLowerCase().includes(wanted));
+  byId("filter").hidden = part.names.length < 12;
   const boxes = state.tiers.map((label, number) => tierBox(`${number + 1} ${label}`, number, names.filter((name) => placeOf(name) === number), state));
   const without = names.filter((name) => placeOf(name) === ANY);
   fill("tiers", ...boxes, tierBox("0 Time not known", ANY, without, state));
@@ -105,51 +111,73 @@ function histogram(column) {
 function drawColumn() {
   const state = parts.state?.state, column = (parts.columns?.columns ?? []).find((one) => one.name === shown);
   if (!state || shown === null || !parts.state.names.includes(shown)) { fill("column"); return; }
-  const own = state.columns[shown] ?? {}, name = shown;
+  const now = own(state.columns, shown) ?? {}, name = shown;
   const put = (changes) => {
-    const next = { ...own, ...changes };
+    const next = { ...now, ...changes };
     for (const key of Object.keys(next)) if (!next[key] || next[key].length === 0) delete next[key];
     edit({ kind: "column", name, column: next });
   };
   const box = (label, checked, changed) => make("label", { className: "line" }, make("input", { type: "checkbox", checked, onchange: (event) => changed(event.target.checked) }), label);
-  const codes = own.missing ?? [];
+  const codes = now.missing ?? [];
   const withCode = (code, is) => put({ missing: is ? [...codes, code] : codes.filter((one) => one !== code) });
   const kinds = make("select", { "aria-label": "Kind of the column", onchange: (event) => put({ kind: event.target.value }) },
-    ...[["", "kind chosen by golem"], ["number", "number"], ["category", "category"]].map(([value, text]) => make("option", { value, selected: (own.kind ?? "") === value }, text)));
+    ...[["", "kind chosen by golem"], ["number", "number"], ["category", "category"]].map(([value, text]) => make("option", { value, selected: (now.kind ?? "") === value }, text)));
   const code = make("input", { placeholder: "-999", "aria-label": "Another value that means missing", size: 6 });
   const tier = make("select", { "aria-label": "Tier of the column", onchange: (event) => move([name], Number(event.target.value)) },
     ...state.tiers.map((label, k) => make("option", { value: k, selected: placeOf(name) === k }, `${k + 1} ${label}`)),
     make("option", { value: ANY, selected: placeOf(name) === ANY }, "0 Time not known"));
   const lines = [make("h2", {}, name), tier];
   if (column?.counts) lines.push(histogram(column), make("p", { className: "hint" }, `${column.low} to ${column.high}, mean ${column.mean}`));
-  if (column?.levels) lines.push(make("p", { className: "hint" }, column.levels.map(([level, count]) => `${level}: ${count}`).join(", ")));
+  if (column?.levels) lines.push(make("p", { className: "hint" }, column.levels.slice(0, 12).map(([level, count]) => `${level}: ${count}`).join(", ") + (column.levels.length > 12 ? ", …" : "")));
   if (column?.missing) lines.push(make("p", {}, `${column.missing} values are missing.`));
   if (column?.left_out) lines.push(make("p", { className: "warning" }, `Left out: ${column.left_out}.`));
   lines.push(kinds);
+  if (column?.may_be_codes && !now.kind) {
+    lines.push(make("p", { className: "warning" }, `Only ${column.values} values: are they codes of categories?`),
+      make("p", { className: "line" }, make("button", { className: "small", onclick: () => put({ kind: "category" }) }, "Categories"), make("button", { className: "small", onclick: () => put({ kind: "number" }) }, "Numbers")));
+  }
   if (column?.zeros || codes.includes("0")) lines.push(box("0 means missing", codes.includes("0"), (is) => withCode("0", is)));
   for (const one of codes.filter((each) => each !== "0")) lines.push(box(`${one} means missing`, true, (is) => withCode(one, is)));
   lines.push(make("form", { className: "line", onsubmit: (event) => { event.preventDefault(); if (code.value.trim()) withCode(code.value.trim(), true); } },
     code, make("button", { className: "small" }, "means missing")));
-  if (column?.can_log || own.log) lines.push(box("Take the logarithm", !!own.log, (log) => put({ log })));
-  lines.push(box("Drop this column", !!own.drop, (drop) => put({ drop })));
+  if (column?.can_log || now.log) lines.push(box("Take the logarithm", !!now.log, (log) => put({ log })));
+  lines.push(box("Drop this column", !!now.drop, (drop) => put({ drop })));
+  lines.push(...orderLines(name, state));
   if (column?.kind === "category" && state.environment === null) {
-    lines.push(make("button", { className: "small", onclick: () => edit({ kind: "experiments", environment: name }) }, "It says which experiment a row comes from"));
+    lines.push(make("button", { className: "small", onclick: () => edit({ kind: "experiments", environment: name, targets: Object.fromEntries(column.levels.map(([level]) => [level, []])) }) }, "It says which experiment a row comes from"));
   }
   if (state.environment === name) lines.push(...experimentLines(state));
   fill("column", ...lines);
 }
 
+// Rows that follow each other in time: the number of lags, and the columns with the time and the unit.
+function orderLines(name, state) {
+  const now = { lags: state.lags, time: state.time, unit: state.unit };
+  const put = (changes) => edit({ kind: "order", ...now, ...changes });
+  const role = state.time === name ? "time" : state.unit === name ? "unit" : "";
+  const roles = make("select", { "aria-label": "Role of the column", onchange: (event) => {
+    const cleared = Object.fromEntries(["time", "unit"].filter((one) => now[one] === name).map((one) => [one, null]));
+    const next = event.target.value === "time" ? { time: name, lags: now.lags ?? "auto" } : event.target.value === "unit" ? { unit: name } : {};
+    put({ ...cleared, ...next });
+  } }, ...[["", "a variable"], ["time", "the time of the row"], ["unit", "the unit of a panel"]].map(([value, text]) => make("option", { value, selected: role === value }, text)));
+  const lags = make("select", { "aria-label": "Number of lags", onchange: (event) => { const given = event.target.value; put({ lags: given === "none" ? null : given === "auto" ? given : Number(given) }); } },
+    ...["none", "auto", "1", "2", "3", "4", "6", "8", "12"].map((value) => make("option", { value, selected: String(state.lags ?? "none") === value }, value === "none" ? "no lags" : value === "auto" ? "lags: auto" : `${value} lag${value === "1" ? "" : "s"}`)));
+  const ordered = state.lags !== null || state.time !== null || state.unit !== null;
+  return [make("details", { open: ordered }, make("summary", {}, "Rows that follow each other"),
+    make("label", { className: "line" }, "This column is ", roles), make("label", { className: "line" }, "Causes may lie back ", lags))];
+}
+
 function experimentLines(state) {
-  const known = parts.graph?.environments ?? [];
-  const lines = known.map((one) => {
-    const input = make("input", { value: one.targets.join(", "), "aria-label": `Columns that ${one.label} changed` });
+  const rows = new Map((parts.graph?.environments ?? []).map((one) => [one.label, ` (${one.rows} rows)`]));
+  const lines = Object.entries(state.targets ?? {}).map(([label, changed]) => {
+    const input = make("input", { value: changed.join(", "), placeholder: "nothing", "aria-label": `Columns that ${label} changed` });
     const keep = () => {
-      const targets = Object.fromEntries(known.map((each) => [each.label, each.targets]));
-      targets[one.label] = input.value.split(",").map((word) => word.trim()).filter((word) => word);
+      const targets = { ...state.targets };
+      targets[label] = input.value.split(",").map((word) => word.trim()).filter((word) => word);
       edit({ kind: "experiments", environment: state.environment, targets });
     };
     input.addEventListener("change", keep);
-    return make("label", { className: "line" }, `${one.label} (${one.rows} rows) changed `, input);
+    return make("label", { className: "line" }, `${label}${rows.get(label) ?? ""} changed `, input);
   });
   lines.push(make("button", { className: "small", onclick: () => edit({ kind: "experiments", environment: null }) }, "These are not experiments"));
   return lines;

@@ -225,7 +225,9 @@ function golemGraph(holder, callbacks = {}) {
     const [low, high] = down ? [box.left - 70, box.left + box.width + 16] : [box.top - 34, box.top + box.height + 12];
     const last = down ? box.top + box.height + 14 : box.left + box.width + 14;
     bandLayer.replaceChildren(...bands.flatMap(([label, begin], k) => {
-      const [a, b] = [begin, bands[k + 1]?.[1] ?? last];
+      // The first band begins close to its nodes, so that its name is in the picture.
+      const first = (down ? box.top : box.left) - 17;
+      const [a, b] = [k ? begin : Math.max(begin, first), bands[k + 1]?.[1] ?? last];
       const place = down ? { x: low, y: a, width: high - low, height: Math.max(0, b - a) } : { x: a, y: low, width: Math.max(0, b - a), height: high - low };
       const words = element("text", down ? { x: low + 8, y: a + 18 } : { x: a + 8, y: low + 18 });
       words.setAttribute("class", "band-label");
