@@ -1,4 +1,4 @@
-"""Make all pictures of docs and README from the present code: figures of pages, and screenshots of reports and the studio.
+"""Make all pictures of docs and README from the present code: figures of pages, screenshots of reports and studio.
 
 `make pictures` installs Chromium and its driver, and runs this. benchmarks/fit_speed.py and reliability.py draw
 what they measured.
