@@ -81,15 +81,13 @@ def claims_page() -> str:
 
 def summary() -> str:
     """Return the whole page of results/README.md."""
-    lines, refuted, undecided = [], [], []
+    lines, refuted = [], []
     for name, (table, found) in judged().items():
         counts = [sum(one.holds is holds for one in found) for holds in (True, False, None)]
         lines.append(f"| [{name}]({name}/verdict.md) | {' | '.join(map(str, counts))} | {what_was_run(table)} |")
         refuted += [f"- **{name}**: {one.claim} {one.why}" for one in found if one.holds is False]
-        undecided += [f"- **{name}**: {one.claim} {one.why}" for one in found if one.holds is None]
     parts = [TITLE + "\n".join(lines), "## Claims that do not hold", "\n".join(refuted)]
-    parts += ["## Undecided claims", "\n".join(undecided), FILES]
-    return "\n\n".join(parts) + "\n"
+    return "\n\n".join([*parts, FILES]) + "\n"
 
 
 if __name__ == "__main__":

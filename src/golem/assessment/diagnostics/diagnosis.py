@@ -33,19 +33,8 @@ _FROM_ROWS = f"{_FROM_ROWS_OF_ALL}, normal residuals"
 def diagnose(model: Golem, X: Any = None, *, refit: bool | None = None) -> Diagnosis:
     """Check what a learned graph depends on.
 
-    The findings are sorted: warnings first, then notes, then what is fine, each in the order of importance. With
-    environments, the first ones are "hard-targets" (that still depend on their parents), "off-target" (shifts of other
-    variables), "target-effects", "normal-residuals" and "small-environments". Then, in this order, come
-    "dependent-rows" (on the rows before them, or copies), "odd-values" (codes for missing values, row numbers),
-    "spikes" (at 0), "influential-rows", "outliers", "linearity", "independence" (of residuals and parents), "rows" (too
-    few), "density" (too many edges, or none), "equal-variances", "units" (how much remains when the columns are
-    standardized), "search" (edges that a second search does not find), "directions" (undecided ones),
-    "direction-conflicts" (between noise variances and noise shapes), "noise-choice" (arrows that another noise model
-    would change), "normal-residuals", "near-duplicates", "deterministic", "near-constant", "conditioning", and always
-    "limits". `golem fit --bootstrap` adds "intervals" (weights outside their own bootstrap intervals). Without rows,
-    "rows-needed" names the checks that were left out; "sample" says that the rows were a sample. A table with
-    categories also has "determined" (variables that others determine) and "rare-levels", and "numbers-only" names the
-    checks that it does not allow. docs/findings.md explains them.
+    The findings are sorted: warnings first, then notes, then what is fine, each in the order of importance.
+    docs/findings.md explains all of them.
 
     Parameters
     ----------
