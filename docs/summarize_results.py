@@ -54,6 +54,8 @@ BEYOND = {
     "robustness": "violated assumptions",
     "interventions": "experiments",
 }
+# Claims of these experiments that are ours begin so.
+FURTHER = "Beyond the paper"
 BEGIN = "<!-- claims: generated from results/ by `make docs`; do not edit -->\n"
 END = "<!-- end of claims -->\n"
 
@@ -66,25 +68,32 @@ def judged() -> dict[str, tuple[list[dict[str, Value]], list[Verdict]]]:
 
 def claims_page() -> str:
     """Return docs/paper.md with the claims of today."""
-    parts, found = [BEGIN], judged()
+    parts, found = [BEGIN], {name: verdicts for name, (_, verdicts) in judged().items()}
     for name, title in OF_THE_PAPER.items():
         parts.append(f"## {title}\n\n| claim | [{name}](../results/{name}/verdict.md) |\n|---|---|")
-        parts += [f"| {one.claim} | {one.word} |" for one in found[name][1]]
+        parts += [f"| {one.claim} | {one.word} |" for one in found[name] if not one.claim.startswith(FURTHER)]
         parts.append("")
     parts.append("## Beyond the paper\n\n| experiment | holds | does not hold | undecided |\n|---|---|---|---|")
-    for name, title in BEYOND.items():
-        counts = [sum(one.holds is holds for one in found[name][1]) for holds in (True, False, None)]
-        parts.append(f"| [{name}](../results/{name}/verdict.md): {title} | {' | '.join(map(str, counts))} |")
+    further = [one for name in OF_THE_PAPER for one in found[name] if one.claim.startswith(FURTHER)]
+    parts.append(f"| further claims of the experiments above | {_counts(further)} |")
+    parts += [
+        f"| [{name}](../results/{name}/verdict.md): {title} | {_counts(found[name])} |"
+        for name, title in BEYOND.items()
+    ]
     old = (HERE / "paper.md").read_text(encoding="utf-8")
     return old[: old.index(BEGIN)] + "\n".join(parts) + "\n\n" + old[old.index(END) :]
+
+
+def _counts(verdicts: list[Verdict]) -> str:
+    """Return how many claims hold, do not hold and are undecided, as cells."""
+    return " | ".join(str(sum(one.holds is holds for one in verdicts)) for holds in (True, False, None))
 
 
 def summary() -> str:
     """Return the whole page of results/README.md."""
     lines, refuted = [], []
     for name, (table, found) in judged().items():
-        counts = [sum(one.holds is holds for one in found) for holds in (True, False, None)]
-        lines.append(f"| [{name}]({name}/verdict.md) | {' | '.join(map(str, counts))} | {what_was_run(table)} |")
+        lines.append(f"| [{name}]({name}/verdict.md) | {_counts(found)} | {what_was_run(table)} |")
         refuted += [f"- **{name}**: {one.claim} {one.why}" for one in found if one.holds is False]
     parts = [TITLE + "\n".join(lines), "## Claims that do not hold", "\n".join(refuted)]
     return "\n\n".join([*parts, FILES]) + "\n"

@@ -28,11 +28,10 @@ GROUPS: dict[str, dict[str, Explanation]] = {
     "Rows": {
         "dependent-rows": Explanation(
             "Rows depend on each other: everything looks surer than it is.",
-            "Rank autocorrelations up to lag 10 (Ljung and Box, level 0.0001), rows that come in groups, and "
-            "copies of rows are a warning: edges and directions look surer than they are. The finding states how "
-            "many independent rows the table is worth. Use one row per person, differences, or every k-th row; "
-            "for a time series use `--lags`. Shuffling hides the dependence. Groups without two columns that are "
-            "constant within them go unnoticed.",
+            "Rank autocorrelations up to lag 10 (Ljung and Box, level 0.0001), rows in groups, and copies of rows "
+            "are a warning. The finding states how many independent rows the table is worth. Use one row per "
+            "person, differences, or every k-th row; for a time series use `--lags`. Shuffling hides the "
+            "dependence. Groups without two columns that are constant within them go unnoticed.",
             "rows",
         ),
         "rows": Explanation(
