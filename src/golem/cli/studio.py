@@ -10,6 +10,7 @@ import typer
 from golem.cli import options
 from golem.cli.running import user_errors
 from golem.cli.terminal import err, out
+from golem.runtime.interrupts import keep
 
 
 def studio(
@@ -44,6 +45,7 @@ def studio(
     def announce(address: str) -> None:
         out.print(f"golem studio runs at {address}", soft_wrap=True, highlight=False, markup=False)
         out.print(f"The session is kept in {output}. Press Ctrl-C to end.", highlight=False, markup=False)
+        keep(f"The session is kept in {output}; the same command continues it.")
 
     with user_errors():
         if host not in ("127.0.0.1", "localhost"):

@@ -644,7 +644,20 @@ def test_findings_are_next_to_the_graph_worst_first(open_page, chain, tmp_path):
     assert tops == sorted(tops)  # on a phone the graph comes first
 
 
-@pytest.mark.parametrize(("d", "kind"), [(120, "ER1"), (60, "ER4"), (60, "ER2")])
+def test_from_100_variables_on_the_page_opens_around_a_hub(open_page, tmp_path):
+    graph = random_dag(120, "ER1", 0)
+    weights = graph * np.random.default_rng(0).uniform(0.5, 2, size=graph.shape)
+    page = open_page(write_report(document_of(weights), tmp_path / "r.html"), color_scheme="dark")
+    degrees = graph.sum(axis=0) + graph.sum(axis=1)
+    assert page.locator("#graph .node").count() == degrees.max() + 1
+    shown = page.locator("#graph .edge").count()
+    assert page.locator("#counts").inner_text().startswith(f"{shown} of {graph.sum()} edges")
+    assert page.locator("#overlay").inner_text().startswith(f"Around x{degrees.argmax()}.")
+    page.locator("#hubs button").nth(1).click()
+    assert page.locator("#graph .node.chosen").count() == 1
+
+
+@pytest.mark.parametrize(("d", "kind"), [(90, "ER1"), (60, "ER4"), (60, "ER2")])
 def test_a_graph_with_many_edges_opens_with_the_strongest(open_page, tmp_path, d, kind):
     graph = random_dag(d, kind, 0)
     weights = graph * np.random.default_rng(0).uniform(0.5, 2, size=(d, d))

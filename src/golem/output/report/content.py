@@ -27,7 +27,7 @@ from golem.runtime.types import BoolMatrix, Matrix
 
 # A drawing of a larger graph is illegible: the page opens with the matrix and a neighbourhood instead.
 LARGEST_DRAWN_GRAPH, MOST_DRAWN_EDGES = 300, 1500
-# A larger graph opens with its strongest edges, or with a neighbourhood if it has no weights.
+# A larger graph opens with its strongest edges; with a neighbourhood if it has no weights, or has hubs and groups.
 LARGEST_OPENED_GRAPH, MOST_OPENED_EDGES, STRONGEST_EDGES = 80, 200, 60
 WHOLE, STRONGEST, NEIGHBOURHOOD = 0, -1, 1
 # From so many variables on the page lists hubs and groups; smaller groups are not worth a line.
@@ -182,7 +182,8 @@ def drawing(
     tiers, adjacency = numbered_knowledge(knowledge, names)["tiers"], edges.matrix()
     widths = node_widths(labels, adjacency)
     strong = _strong_drawing(labels, graph, tiers) if many and graph is not None else None
-    opening = WHOLE if not many else NEIGHBOURHOOD if strong is None else STRONGEST
+    around_hub = strong is None or len(names) >= SMALLEST_GROUPED_GRAPH
+    opening = WHOLE if not many else NEIGHBOURHOOD if around_hub else STRONGEST
     return (
         shown
         | {"widths": widths, "layouts": layouts(adjacency, widths, tiers), "large": False}

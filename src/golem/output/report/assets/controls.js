@@ -201,7 +201,7 @@ function showLegend() {
 // What directions rest on, each with a box that shows or hides its edges; nothing if all rest on the structure.
 function directionFilters(graph, item) {
   const counts = new Map();
-  for (const edge of graph.edges) if (!edge.candidate) counts.set(directionOf(edge), (counts.get(directionOf(edge)) ?? 0) + 1);
+  for (const edge of graph.edges) if (!edge.candidate && (content.large || inView(edge))) counts.set(directionOf(edge), (counts.get(directionOf(edge)) ?? 0) + 1);
   if (counts.size === 1 && counts.has("structure")) return [];
   return Object.keys(DIRECTIONS).filter((source) => counts.has(source)).map((source) => {
     const box = make("input", { type: "checkbox", checked: !state.hidden.has(source), "data-direction": source, onchange: (event) => {

@@ -196,7 +196,8 @@ function showOverlay() {
   const text = !view ? "Search for a variable, or click one in the matrix, to see its neighbours."
     : strong ? `Only the ${strong.size} strongest of ${total} are shown.`
       : view.left ? `Only the ${view.nodes.length} variables with the strongest edges are shown; ${view.left} more are left out.`
-        : canvas.cropped ? "Drag to see the rest of the graph." : "";
+        : state.steps > 0 && state.chosen === null && names.length >= 100 ? `Around ${names[state.centre]}. Search for another variable, or click one.`
+          : canvas.cropped ? "Drag to see the rest of the graph." : "";
   find("overlay").hidden = !text;
   find("overlay").replaceChildren(text, ...(strong ? [" ", make("button", { type: "button", onclick: () => change({ steps: 0 }) }, "Whole graph")] : []));
 }
