@@ -265,9 +265,7 @@ def _print_verdicts(one: Experiment, published: Published, folder: Path, quiet: 
     for verdict in published.verdicts:
         style = {True: "green", False: "red", None: "yellow"}[verdict.holds]
         out.print(f"{verdict.word.capitalize()}: {verdict.claim}", style=style)
-        for line in filter(None, (verdict.why, verdict.measured)):
-            out.print(f"  {line}")
-    out.print(f"\nSaved {folder}/{', '.join(published.files)}")
+    out.print(f"\nSaved {folder}/{', '.join(published.files)}; verdict.md has the numbers behind each line.")
 
 
 def _print_summary(summary: Summary) -> None:

@@ -23,7 +23,7 @@ def test_a_link_that_differs_is_found_and_the_others_are_not():
     assert [(link.one, link.other) for link in found.differing] == [("y", "z")]
     (link,) = found.differing
     assert link.first_correlation > 0 > link.second_correlation
-    assert "1 link differs more than by chance" in str(found)
+    assert "1 edge differs more than by chance" in str(found)
 
 
 def test_alike_groups_differ_in_about_one_table_of_twenty():
@@ -50,7 +50,7 @@ def test_the_changes_between_two_fits_are_listed(tmp_path):
     before = Golem(noise="nv", shape="off").fit(data)
     after = Golem(noise="nv", shape="off", knowledge={"tiers": [["x"], ["y"], ["z"]]}).fit(data)
     assert str(golem.difference(before, after)).splitlines() == [
-        "2 links in both graphs, 0 in only one",
+        "2 edges in both graphs, 0 in only one",
         "  direction: x --- y is now x --> y",
         "  direction: y --- z is now y --> z",
     ]

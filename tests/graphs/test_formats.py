@@ -635,9 +635,11 @@ def test_a_damaged_file_is_read_or_refused_in_a_sentence(tmp_path, name, rng):
     assert all(sentence.startswith(f"{path} is not a graph") and "\n" not in sentence for sentence in refused)
 
 
-def test_a_folder_is_no_graph(tmp_path):
-    with pytest.raises(ValueError, match=r"a folder\. Give the graph in it, such as .*graph\.json"):
+def test_a_folder_stands_for_the_graph_in_it(tmp_path):
+    with pytest.raises(ValueError, match=r"graph\.json: There is no such file"):
         read_graph(tmp_path)
+    (tmp_path / "graph.json").write_text('{"names": ["a", "b"], "edges": [[0, 1]]}')
+    assert read_graph(tmp_path).edge_list() == read_graph(tmp_path / "graph.json").edge_list()
 
 
 def test_an_edge_list_can_name_variables_without_edges(tmp_path):

@@ -16,12 +16,14 @@ if TYPE_CHECKING:
     from golem.output.effects import Effect
     from golem.output.saved_model import SavedModel
 
+# A bound that is so small compared with the other is zero.
+_NOTHING = 1e-9
 _WORDS = {
     "known": "",
-    "range": "depends on open directions",
-    "may be zero": "may be zero: directions are open",
-    "sign unknown": "sign unknown: directions are open",
-    "unknown": "unknown: too many open directions",
+    "range": "size open",
+    "may be zero": "may be zero",
+    "sign unknown": "sign open",
+    "unknown": "unknown",
 }
 
 
@@ -113,12 +115,15 @@ def _print(found: list[Effect], target: str) -> None:
         cells.append(_span(effect.low, effect.high, "+.3g"))
         if has_intervals:
             low, high = effect.interval_low, effect.interval_high
-            cells.append("" if low is None or high is None else f"{low:+.3g} to {high:+.3g}")
+            cells.append("" if low is None or high is None else _span(low, high, "+.3g"))
         table.add_row(*cells, _WORDS[effect.says])
     out.print(table)
+    if any(effect.says != "known" for effect in found):
+        out.print("A range covers all graphs that agree with the directions that are known.")
 
 
 def _span(low: float, high: float, form: str) -> str:
     """Return a number, or a range of numbers that differ as they are written."""
-    ends = format(low + 0.0, form), format(high + 0.0, form)
+    size = _NOTHING * max(abs(low), abs(high))
+    ends = tuple(format(0.0 if abs(end) <= size else end, form) for end in (low, high))
     return ends[0] if ends[0] == ends[1] else " to ".join(ends)

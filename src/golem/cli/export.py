@@ -35,12 +35,16 @@ Format = Literal[
 
 
 def export(
-    graph: Annotated[Path, typer.Argument(help="The graph.json of `golem fit`, or a graph in any of the formats.")],
+    graph: Annotated[
+        Path, typer.Argument(help="The folder of `golem fit`, its graph.json, or a graph in any of the formats.")
+    ],
     output: Annotated[
         Path,
         typer.Option("--output", "-o", parser=path, metavar="FILE", help="File to write; `-` is standard output."),
     ] = Path("-"),
-    to: Annotated[Format | None, typer.Option(help="Format.  [default: from the file extension]")] = None,
+    to: Annotated[
+        Format | None, typer.Option("--to", "--format", help="Format.  [default: from the file extension]")
+    ] = None,
     cpdag: Annotated[
         bool,
         typer.Option(

@@ -313,7 +313,7 @@ def _screen(result: FitResult, said: int) -> Screen:
     if document.series:
         sentences.append(" ".join(document.series.notes))
     if gaps := document.missing:
-        how = "Gaussian EM estimated what needs them" if gaps["method"] == "em" else "these rows were dropped"
+        how = "the others are used (Gaussian EM)" if gaps["method"] == "em" else "these rows were dropped"
         missing = "1 value is" if gaps["cells"] == 1 else f"{gaps['cells']} values are"
         sentences.append(f"{missing} missing in {gaps['rows']} of {gaps['rows_read']} rows; {how}.")
     if selection is not None:

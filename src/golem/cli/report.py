@@ -15,7 +15,7 @@ from golem.runtime.interrupts import keep
 
 
 def report(
-    graph: Annotated[Path, typer.Argument(help="The graph.json of `golem fit`.")],
+    graph: Annotated[Path, typer.Argument(help="The folder of `golem fit`, or its graph.json.")],
     truth: Annotated[
         Path | None, typer.Option(metavar="FILE", help="True graph: graph.json, CSV, or any format of `golem export`.")
     ] = None,
@@ -43,6 +43,7 @@ def report(
     from golem.graphs.formats import read_graph, read_graph_document
     from golem.output.report import report_document
 
+    graph = graph / "graph.json" if graph.is_dir() else graph
     with user_errors():
         if output.is_dir():
             raise ValueError(f"{str(output)!r} is a folder. Name a file with -o, e.g. {str(output / 'report.html')!r}.")

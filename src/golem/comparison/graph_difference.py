@@ -30,6 +30,7 @@ from golem.runtime.types import Array, Matrix, Vector
 
 # Links with a smaller adjusted p-value differ.
 LEVEL = 0.05
+_MOST_LISTED = 20
 # Fisher's transformation of larger correlations is infinite.
 _LARGEST = 1 - 1e-12
 # The correlations get this share of columns per row on their diagonal, so that few rows are no problem.
@@ -88,13 +89,15 @@ class Difference:
     def _lines(self) -> list[str]:
         """Return the differences as lines of text; of groups, only those that are more than chance."""
         shared = [link for link in self.links if link.first and link.second]
-        count = f"{counted(len(shared), 'link')} in both graphs, {len(self.links) - len(shared)} in only one"
+        count = f"{counted(len(shared), 'edge')} in both graphs, {len(self.links) - len(shared)} in only one"
         if not self.permutations:
-            return [count, *(f"  {_change(link)}" for link in self.differing)]
+            lines = [f"  {_change(link)}" for link in self.differing]
+            left = [f"  and {len(lines) - _MOST_LISTED} more"] if len(lines) > _MOST_LISTED else []
+            return [count, *lines[: _MOST_LISTED if left else None], *left]
         sure = self.differing
-        tested = f"permutation test with {self.permutations} exchanges, adjusted for {counted(len(self.links), 'link')}"
+        tested = f"permutation test with {self.permutations} exchanges, adjusted for {counted(len(self.links), 'pair')}"
         return [
-            f"{counted(len(sure), 'link')} differ{'s' * (len(sure) == 1)} more than by chance ({tested})",
+            f"{counted(len(sure), 'edge')} differ{'s' * (len(sure) == 1)} more than by chance ({tested})",
             *(
                 f"  {link.one} - {link.other}: partial correlation {link.first_correlation:+.2f} and "
                 f"{link.second_correlation:+.2f}, p = {link.p_value:.2g}"
@@ -135,7 +138,7 @@ def difference(
     >>> before = golem.LinearSEM([[0, 1.0], [0, 0]], [1, 1], names=["a", "b"])
     >>> after = golem.LinearSEM([[0, 0], [1.0, 0]], [1, 1], names=["a", "b"])
     >>> print(golem.difference(before, after))
-    1 link in both graphs, 0 in only one
+    1 edge in both graphs, 0 in only one
       direction: a --> b is now a <-- b
     """
     given = [load(one) if isinstance(one, str | Path) else one for one in (first, second)]

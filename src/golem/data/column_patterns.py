@@ -33,10 +33,9 @@ def column_types(
     >>> sorted(chosen[0]), sorted(chosen[1])
     (['T1', 'T2'], ['age'])
     """
-    named, found, known = [set(categorical), set(numeric)], [], set(names)
+    named, found = [set(categorical), set(numeric)], []
     for k, (option, given) in enumerate((("categorical", categorical), ("numeric", numeric))):
-        own = {name for one in given for name in ([one] if one in known else _matching(one, option, names))}
-        found.append(frozenset(own - (named[1 - k] - named[k])))
+        found.append(frozenset({*columns_of(given, names, option)} - (named[1 - k] - named[k])))
     if both := sorted(found[0] & found[1]):
         raise ProblemError("Use either ", Set("categorical", both), " or ", Set("numeric", both), ", not both.")
     return found[0], found[1]
@@ -52,6 +51,19 @@ def expanded(given: Sequence[str], names: Sequence[str], option: str) -> list[st
     """
     known = set(names)
     found = ([one] if one in known or not is_pattern(one) else _matching(one, option, names) for one in given)
+    return list(dict.fromkeys(name for own in found for name in own))
+
+
+def columns_of(given: Sequence[str], names: Sequence[str], option: str) -> list[str]:
+    """Return the columns of names and patterns; raise a ValueError for those without a column.
+
+    Examples
+    --------
+    >>> columns_of(["T*", "age"], ["T1", "T2", "age"], "log")
+    ['T1', 'T2', 'age']
+    """
+    known = set(names)
+    found = ([one] if one in known else _matching(one, option, names) for one in given)
     return list(dict.fromkeys(name for own in found for name in own))
 
 

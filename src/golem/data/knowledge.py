@@ -22,6 +22,8 @@ from golem.runtime.names import positions
 from golem.runtime.types import BoolMatrix
 
 _KEYS = ("forbidden", "required", "tiers")
+# In place of tiers: columns that no other causes, and columns that cause no other.
+_ORDER_KEYS = ("exogenous", "outcome")
 _EXAMPLE = '{"forbidden": [["A", "B"]], "required": [], "tiers": [["A"], ["B", "C"]]}'
 
 
@@ -349,6 +351,8 @@ def as_knowledge(given: Any) -> Any:
 
     Examples
     --------
+    >>> as_knowledge({"exogenous": ["age"], "outcome": ["income"]}).tiers
+    (('age',), ('*',), ('income',))
     >>> as_knowledge({"tiers": [["age"], ["income"]]}).tiers
     (('age',), ('income',))
     """
@@ -357,14 +361,21 @@ def as_knowledge(given: Any) -> Any:
 
 def _of_mapping(content: Mapping[str, Any]) -> NamedKnowledge:
     """Return knowledge by name; refuse unknown keys."""
-    if unknown := [key for key in content if key not in _KEYS]:
-        raise ValueError(f"Unknown key {quoted(unknown[:1])}. {suggestion(unknown[0], _KEYS, 'keys')}")
-    return Knowledge.named(**content)
+    keys = (*_KEYS, *_ORDER_KEYS)
+    if unknown := [key for key in content if key not in keys]:
+        raise ValueError(f"Unknown key {quoted(unknown[:1])}. {suggestion(unknown[0], keys, 'keys')}")
+    named = Knowledge.named(**{key: content[key] for key in _KEYS if key in content})
+    for key in _ORDER_KEYS:
+        if isinstance(content.get(key), str) or not all(isinstance(name, str) for name in content.get(key, ())):
+            raise ValueError(f"{key} must be a list of names, such as ['A', 'B']; got {reprlib.repr(content[key])}.")
+    return named.joined(known_order(*(content.get(key, ()) for key in _ORDER_KEYS)))
 
 
 def known_order(exogenous: Sequence[str], outcome: Sequence[str]) -> NamedKnowledge:
     """Return tiers: nothing else causes the exogenous variables, and outcomes cause nothing else."""
-    return Knowledge.named(tiers=[tier for tier in (exogenous, ["*"], outcome) if tier])
+    if both := [name for name in exogenous if name in outcome]:
+        raise ValueError(f"{shown(both[0])} is both exogenous and an outcome. Choose one of them.")
+    return Knowledge.named(tiers=[tier for tier in (exogenous, ["*"], outcome) if tier] if exogenous or outcome else ())
 
 
 def _are_named(edges: Sequence[Any]) -> bool:

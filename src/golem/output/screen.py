@@ -5,6 +5,7 @@ It has at most 25 lines of 80 columns, together with the notes and warnings that
 
 from __future__ import annotations
 
+import math
 import shlex
 import textwrap
 from collections.abc import Callable, Sequence
@@ -23,10 +24,12 @@ if TYPE_CHECKING:
     from golem.output.document import Supplement
 
 _MOST_EDGES, _MOST_FINDINGS = 10, 3
+# Where fewer edges fit, there is only one suggestion.
+_FEWEST_EDGES = 8
 # Shares of the graphs of a bootstrap from which an edge is reliable, and from which it is listed.
 _TRUSTED, _LISTED = 0.9, 0.5
-# Said elsewhere: the fit has warned of few rows, and the first sentence counts the open directions.
-_SAID = ("rows", "directions", "limits")
+# The first sentence counts the open directions; hidden common causes always come last.
+_SAID = ("directions", "limits")
 _NARROWEST_NAME = 6
 
 
@@ -65,7 +68,7 @@ class Screen:
         before, after = _before(self.supplement.diagnosis), self._next()
         room = MOST_LINES - self.said - len(head) - len(before) - len(after) - 3
         edges = self._edges(room)
-        if len(after) > 4 and not edges.complete:  # a second suggestion is worth less than an edge
+        if len(after) > 4 and not edges.complete and room <= _FEWEST_EDGES:  # edges are worth more than suggestions
             del after[-2]
             edges = self._edges(room + 1)
         body = [*([""] if edges.lines else []), *edges.lines, "", *before, *([""] if after else []), *after]
@@ -75,14 +78,14 @@ class Screen:
 
     def _edges(self, room: int) -> _EdgeLines:
         """Return the strongest edges, by how often they were found again, in at most so many lines."""
-        found = self.document.edge_rows()
+        found, rows = self.document.edge_rows(), self.document.rows or 1
         bootstrap = self.supplement.bootstrap
         if not found:
             return _EdgeLines([], True)
         if bootstrap is None:
             most = min(_MOST_EDGES, max(1, room - 1))
             heading = "edge" if len(found) <= most else f"the {most} strongest of {len(found)}"
-            return _EdgeLines(_table({heading: found[:most]}, self._remark), len(found) <= _MOST_EDGES <= most)
+            return _EdgeLines(_table({heading: found[:most]}, rows, self._remark), len(found) <= _MOST_EDGES <= most)
         groups = {
             f"in at least {_TRUSTED:.0%} of {bootstrap.replicates} resamples": [
                 edge for edge in found if (edge.adjacency_frequency or 0) >= _TRUSTED
@@ -100,7 +103,7 @@ class Screen:
         complete, rest = not left, len(found) - sum(map(len, groups.values()))
         left += [f"{counted(rest, 'edge')} in less than {_LISTED:.0%}"] if rest else []
         more = [one_line(f"  not listed: {', '.join(left)}")] if left else []
-        return _EdgeLines([*_table(shown, self._remark), *more], complete)
+        return _EdgeLines([*_table(shown, rows, self._remark), *more], complete)
 
     def _remark(self, edge: EdgeRow) -> str:
         """Return what else to know about an edge, after its direction."""
@@ -122,18 +125,19 @@ class Screen:
 
     def _suggestions(self) -> list[tuple[str, str]]:
         """Return what would help most here, the best first."""
+        from golem.assessment.diagnostics.finding import ROWS_IN_ORDER
+
         table, document, found = self.supplement.table, self.document, []
+        diagnosis = self.supplement.diagnosis
+        if diagnosis is not None and any(one.headline == ROWS_IN_ORDER for one in diagnosis):
+            found.append(("time series", "--lags auto   (if the rows are in order of time)"))
+        if any(not edge.directed for edge in document.edge_rows()):
+            found.append(("settle directions", "--outcome Y, --exogenous X, --require 'X->Y': what you know"))
         if table is not None and (codes := table.codes):
-            found.append(("codes?", f"--categorical {shlex.quote(','.join(codes))}   (if these are categories)"))
-        link = next((edge for edge in document.edge_rows() if not edge.directed), None)
-        if link is not None:
-            ways = [shlex.quote(f"{a}->{b}") for a, b in ((link.source, link.target), (link.target, link.source))]
-            named = f"--require {ways[0]} or {ways[1]}, if you know it"
-            brief = "--require 'CAUSE->EFFECT', for each direction that you know"
-            found.append(("settle directions", named if len(named) <= WIDTH - 21 else brief))
+            found.append(("categories", f"--categorical {shlex.quote(','.join(codes))}   (if these are codes)"))
         if ranking := document.next_experiment:
-            best, total = ranking[0], document.undecided
-            found.append(("experiment", f"on {best.variable}: settles {best.decided:.1f} of {total} links on average"))
+            best, total = ranking[0], counted(document.undecided or 0, "link")
+            found.append(("experiment", f"on {best.variable}: settles {best.decided:.2g} of {total} on average"))
         if self.supplement.bootstrap is None:
             found.append(("check each edge", "--bootstrap 100   (how often is it found again?)"))
         return [(label, text) for label, text in found if len(text) <= WIDTH - 21]
@@ -188,7 +192,7 @@ def data_title(name: str, document: GraphDocument, supplement: Supplement) -> st
     return f"{name}: {size}{where}"
 
 
-def _table(groups: dict[str, list[EdgeRow]], remark: Callable[[EdgeRow], str]) -> list[str]:
+def _table(groups: dict[str, list[EdgeRow]], rows: int, remark: Callable[[EdgeRow], str]) -> list[str]:
     """Return groups of edges as lines, with their strengths and what their directions rest on."""
     from golem.output.edge_list import DIRECTIONS
 
@@ -199,7 +203,7 @@ def _table(groups: dict[str, list[EdgeRow]], remark: Callable[[EdgeRow], str]) -
     words = {id(edge): DIRECTIONS[edge.direction_from] + remark(edge) for edge in edges}
     has_strengths = any(edge.edge_strength is not None for edge in edges)
     sizes = {
-        id(edge): f"{edge.edge_strength:#.3g}".rstrip(".")
+        id(edge): f"{_association(edge.edge_strength, rows):.2f}"
         if edge.edge_strength is not None
         else "" if edge.standardized_weight is None else f"{edge.standardized_weight:+.2f}"
         for edge in edges
@@ -209,7 +213,7 @@ def _table(groups: dict[str, list[EdgeRow]], remark: Callable[[EdgeRow], str]) -
         min(max(_NARROWEST_NAME, room), max(len(printable(pair[end])) for pair in ends.values())) for end in (0, 1)
     )
     width = max(left + right + 5, *map(len, groups))
-    measure, lines = "loss of fit" if has_strengths else "strength", []
+    measure, lines = "association" if has_strengths else "strength", []
     for k, (heading, group) in enumerate(groups.items()):
         numbers = f"   {measure}   direction" if k == 0 else ""
         lines.append(f"  {heading:<{width}}{numbers}".rstrip())
@@ -224,6 +228,14 @@ def _table(groups: dict[str, list[EdgeRow]], remark: Callable[[EdgeRow], str]) -
     return lines
 
 
+def _association(loss: float, rows: int) -> float:
+    """Return how strongly two variables of any kind are related, from 0 to 1: for numbers, their partial correlation.
+
+    `loss` is how much the deviance rises without the edge.
+    """
+    return math.sqrt(-math.expm1(-max(0.0, loss) / rows))
+
+
 def _short(name: str, width: int) -> str:
     """Return a name on one line of this width, without its middle if it is longer."""
     line = name.replace("\n", "\\n")
@@ -235,6 +247,7 @@ def _before(diagnosis: Diagnosis | None) -> list[str]:
     from golem.assessment.diagnostics.explanations import EXPLANATIONS
 
     found = [] if diagnosis is None else [one for one in diagnosis.at("warning", "note") if one.name not in _SAID]
+    found.sort(key=lambda one: (one.level != "warning", one.headline.startswith("Not checked")))
     shown, rest = found[: _MOST_FINDINGS - 1], found[_MOST_FINDINGS - 1 :]
     counts = [
         counted(sum(one.level == level for one in rest), level)

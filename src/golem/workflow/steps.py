@@ -132,15 +132,16 @@ def check_directions(model: Golem, table: Table, progress: ProgressDisplay = SIL
     sources = model.graph_.sources
     if sources is None or "unchecked" not in sources:
         return
-    reason = "--evidence fast"
-    if model.evidence != "fast":
-        try:
-            with progress.counting("Checking directions") as show:
-                model.check_directions(table, callback=show)
-            return
-        except ValueError as error:
-            reason = str(message_of(error))
-    progress.note(f"Directions that follow from the structure were not checked, so they are shown as links: {reason}")
+    what = "Directions that follow from the structure"
+    if model.evidence == "fast":
+        progress.note(f"{what} were not checked (--evidence fast), so they are links.")
+        return
+    try:
+        with progress.counting("Checking directions") as show:
+            model.check_directions(table, callback=show)
+    except ValueError as error:
+        progress.note(f"{what} could not be checked on halves of the rows, so they are links.")
+        progress.table(f"Why: {message_of(error)}")
 
 
 def check(model: Golem, rows: Callable[[], Matrix | None], progress: ProgressDisplay = SILENT) -> Diagnosis | None:

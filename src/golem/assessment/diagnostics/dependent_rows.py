@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy.special import bdtrc
 
 from golem.assessment.diagnostics.checked_model import CheckedModel
-from golem.assessment.diagnostics.finding import Verdict, note, ok, warning
+from golem.assessment.diagnostics.finding import ROWS_IN_ORDER, Verdict, note, ok, warning
 from golem.data.dependence import HARMLESS, LEVEL, REMEDY, dependence
 from golem.data.moments import Moments
 from golem.runtime.problems import KeepOne, Text
@@ -71,7 +71,7 @@ def find_dependence(names: tuple[str, ...], rows: Matrix, moments: Moments) -> D
     if found.share >= HARMLESS:
         return note(sentence, REMEDY), None
     sentence += " Standard errors are therefore too small. Bootstrap intervals are too narrow and frequencies too high."
-    return warning(sentence, REMEDY), effective
+    return warning(sentence, REMEDY, ROWS_IN_ORDER), effective
 
 
 def find_groups(names: tuple[str, ...], rows: Matrix, moments: Moments) -> tuple[Verdict, int] | None:

@@ -20,6 +20,7 @@ USE_FREE_VARIANCES = Text("If the columns have different units, use ", Set("nois
 IF_NO_SCATTER_PLOT = Text(" If there is none, use ", SCATTER_PLOTS, ".")
 
 
+ROWS_IN_ORDER = "Rows depend on the rows before them: everything looks surer than it is."
 _NOT_POSSIBLE = re.compile("not checked|could not be tested", re.IGNORECASE)
 Pair = tuple[str, str]
 
@@ -97,7 +98,7 @@ class Finding:
     def __post_init__(self) -> None:
         """Fill in the headline, unless there is nothing to report."""
         if not self.headline and self.level != "ok":
-            missed = _NOT_POSSIBLE.search(self.finding) and self.name != "rows-needed"
+            missed = _NOT_POSSIBLE.search(self.finding) and self.name not in ("rows-needed", "numbers-only")
             explained = EXPLANATIONS.get(self.name)
             general = explained.headline if explained else self.finding
             line = f"Not checked: {self.name.replace('-', ' ')}." if missed else general

@@ -24,6 +24,8 @@ _BOOLEANS = frozenset({"True", "TRUE", "true", "False", "FALSE", "false"})
 _WHOLE = re.compile(r"[+-]?\d+")
 # Longer cells do not mark missing values.
 _LONGEST_MARKER = 30
+# Numbers as people write them, such as 43.8%, $1,200 and 1.200,50.
+_DECORATED = re.compile(r"[-+]?[$€£¥]?\s*\d[\d.,' ]*[%$€£¥]?")
 
 
 @dataclass(frozen=True, eq=False)
@@ -163,6 +165,10 @@ def _remedy(file: CsvFile, text: dict[int, list[tuple[int, str]]], among_numbers
     is_marked = {j: all(cell in markers for _, cell in found) for j, found in text.items()}
     others = [file.names[j] for j in sorted(text) if not is_marked[j]]
     remedy = encode_or_drop(others) if others else ""
+    if others and all(_DECORATED.fullmatch(cell) for cell in cells):
+        which = "it" if len(others) == 1 else "them"
+        plain = f"Write numbers without percent signs, currencies and separators of thousands, or drop {which}: "
+        return Text(plain, Drop(others), ".")
     dropped = Set("missing", "drop")
     cell = next(iter(cells))
     # A cell with digits is rather a number with an error in it.

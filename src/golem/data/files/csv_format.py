@@ -18,6 +18,13 @@ from golem.runtime.messages import quoted
 _SEPARATORS = {"\t": "tabs", ",": "commas", ";": "semicolons", "|": "bars", " ": "blanks"}
 _SEPARATOR_LINE = re.compile(r'"?sep=([,;|\t])"?', re.IGNORECASE)
 _LINES = 50
+# How files begin that users take for tables.
+_NO_TABLES = {
+    b"/knowledge": "Tetrad's knowledge",
+    b"Graph Nodes:": "a graph",
+    b"digraph": "a graph",
+    b"%PDF": "a PDF",
+}
 THOUSANDS_REMEDY = "If commas separate thousands, write the numbers without commas"
 # A field between blanks, in quotes or not; a quote within quotes is written twice.
 BETWEEN_BLANKS = r'"(?:[^"]|"")*"(?=\s|$)|\S+'
@@ -62,6 +69,9 @@ def sniff_csv(sample: bytes, truncated: bool = False, na: Sequence[str] = ()) ->
     """
     if b"\0" in sample:
         raise ValueError("The file is binary. Use CSV text in UTF-8, plain or compressed with gzip, or Parquet.")
+    for begin, what in _NO_TABLES.items():
+        if sample.removeprefix(b"\xef\xbb\xbf").lstrip().startswith(begin):
+            raise ValueError(f"The file is {what}, not a table.")
     text, encoding = _decoded(sample, truncated)
     every = _LINE_ENDS.split(text)
     first = table_start(every)

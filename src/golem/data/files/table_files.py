@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from golem.data.checks import DataWarning
-from golem.data.column_patterns import column_types, expanded
+from golem.data.column_patterns import column_types, columns_of, expanded
 from golem.data.files.batches import naming
 from golem.data.files.csv_files import SAVED_INDEX, CsvFile
 from golem.data.files.markers import NO_MARKERS, Markers
@@ -203,7 +203,7 @@ class TableFiles:
                     names = _chosen(file, columns, unused)
                 positions.append(tuple(map({name: j for j, name in enumerate(file.names)}.__getitem__, names)))
                 files.append(file)
-        log = expanded(listed(log), names, "log")
+        log = columns_of(listed(log), names, "log")
         types = column_types(listed(categorical), [*listed(numeric), *log], names)
         markers, coding = Markers.of(na, files[0].names), Coding.numeric(names)
         return cls(tuple(files), names, tuple(positions), markers, *types, coding=coding, log=frozenset(log))

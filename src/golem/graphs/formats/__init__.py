@@ -148,9 +148,9 @@ def read_graph_document(path: str | Path) -> GraphDocument:
 
 
 def _text_of(path: Path) -> str:
-    """Return the text of a file; refuse folders, missing files and binary files."""
+    """Return the text of a file, or of the graph.json in a folder; refuse missing files and binary files."""
     if path.is_dir():
-        raise ValueError(f"{path} is a folder. Give the graph in it, such as {path / 'graph.json'}.")
+        path /= "graph.json"
     if not path.is_file():
         raise ValueError(f"{path}: There is no such file.")
     try:
