@@ -15,12 +15,17 @@ import tempfile
 from pathlib import Path
 from typing import Literal
 
+import numpy as np
 import run_pages
+from matplotlib.figure import Figure
 from PIL import Image
 from playwright.sync_api import Browser, Page, ViewportSize, sync_playwright
+from sklearn.datasets import load_diabetes
 
+import golem
 from golem.comparison.result import report_comparison
 from golem.comparison.run import compare
+from golem.plots import plot_graph
 from golem.simulate import simulate
 
 IMAGES = Path(__file__).parent / "images"
@@ -80,6 +85,28 @@ def shrink(picture: Path, written: Path) -> None:
     palette = Image.new("P", (1, 1))
     palette.putpalette([value for _, colour in frequent for value in colour])
     shot.quantize(palette=palette, dither=Image.Dither.NONE).save(written, optimize=True)
+
+
+def diabetes() -> None:
+    """Draw what a table seems to say if every edge is an arrow, and what follows once the order of time is given."""
+    names = {"age": "age", "sex": "sex", "bmi": "bmi", "bp": "blood pressure", "s3": "HDL", "s5": "triglycerides"}
+    names |= {"s6": "glucose", "target": "progression"}
+    table = load_diabetes(as_frame=True, scaled=False).frame[[*names]].rename(columns=names)
+    figure = Figure(figsize=(11, 4.6), layout="constrained")
+    left, right = figure.subplots(1, 2)
+    plot_graph(golem.Golem().fit(table), left, "The best-fitting graph, every edge as an arrow (red: impossible)")
+    names_at = {(text.get_position()): text.get_text() for text in left.texts}
+    for arrow in left.patches:
+        ends = arrow.get_path().vertices[[0, -1]]
+        source, target = (min(names_at, key=lambda place, end=end: np.hypot(*(end - place))) for end in ends)
+        wrong = names_at[target] in ("age", "sex") or names_at[source] == "progression"
+        arrow.set(arrowstyle="-|>", color="#c62828" if wrong else "#8a8a8a")
+    left.get_legend().remove()
+    told = {"exogenous": ["age", "sex"], "outcome": ["progression"]}
+    plot_graph(
+        golem.Golem(knowledge=told).fit(table), right, "golem, told that age and sex come first, progression last"
+    )
+    figure.savefig(IMAGES / "diabetes.png", dpi=110)
 
 
 def main() -> None:

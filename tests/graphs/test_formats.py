@@ -638,7 +638,7 @@ def test_a_damaged_file_is_read_or_refused_in_a_sentence(tmp_path, name, rng):
 def test_a_folder_stands_for_the_graph_in_it(tmp_path):
     with pytest.raises(ValueError, match=r"graph\.json: There is no such file"):
         read_graph(tmp_path)
-    (tmp_path / "graph.json").write_text('{"names": ["a", "b"], "edges": [[0, 1]]}')
+    (tmp_path / "graph.json").write_text('{"names": ["a", "b"], "weights": [[0, 1], [0, 0]]}')
     assert read_graph(tmp_path).edge_list() == read_graph(tmp_path / "graph.json").edge_list()
 
 

@@ -19,7 +19,6 @@ USE_FREE_VARIANCES = Text("If the columns have different units, use ", Set("nois
 # What a report that has scatter plots need not say.
 IF_NO_SCATTER_PLOT = Text(" If there is none, use ", SCATTER_PLOTS, ".")
 
-
 ROWS_IN_ORDER = "Rows depend on the rows before them: everything looks surer than it is."
 _NOT_POSSIBLE = re.compile("not checked|could not be tested", re.IGNORECASE)
 Pair = tuple[str, str]
