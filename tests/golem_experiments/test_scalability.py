@@ -39,6 +39,7 @@ def test_accelerated_runs_stand_for_golem_ev_only_where_no_exact_run_ended():
     assert verdict(table, claim).holds
     worse = [*table, *rows(FAST, 1600, 5.0)]
     assert verdict(worse, claim).holds
+    assert "accelerated" not in verdict(worse, claim).measured
     larger = [*table, *rows(FAST, 3200, 5.0)]
     assert verdict(larger, claim).holds is False
     assert "d = 3200 (accelerated steps)" in verdict(larger, claim).measured
