@@ -13,7 +13,7 @@ TITLE = """# Findings
 A finding is the result of a check of the table, the graph or the model. `golem fit` prints the most important ones, and
 the report lists all. In Python:
 
-    diagnosis = golem.diagnose(model, X)          # a DataFrame or an array; the checks of rows need it
+    diagnosis = golem.diagnose(model, X)  # X: the rows, or a sample
     diagnosis.at("warning", "note")
     diagnosis["units"].finding, diagnosis["units"].remedy
 

@@ -1,11 +1,12 @@
 """The published results follow from their tables: verdicts, the summary, keys and warnings."""
 
 import importlib.util
+import textwrap
 from pathlib import Path
 
 import pytest
 
-from golem_experiments import EXPERIMENTS, Task, load
+from golem_experiments import EXPERIMENTS, Grid, Task, load
 from golem_experiments.analysis.claims import what_was_run
 from golem_experiments.analysis.outputs import judge, verdict_text
 from golem_experiments.analysis.tables import cell_columns, read_csv
@@ -60,3 +61,12 @@ def test_the_summary_counts_seeds_by_setting_and_runs_that_were_not_completed():
     table += [row | {"seed": seed, "d": 20, "status": "timeout" if seed else "done"} for seed in range(2)]
     assert what_was_run(table) == ("graph = ER1; d = 10, 20; 1 to 5 seeds; 7 runs, 1 not completed; 1 run on H200")
     assert "d = 10 to 18 (9 values); " in what_was_run([row | {"seed": 0, "d": d} for d in range(10, 19)])
+
+
+def test_the_experiment_of_the_page_runs():
+    text, names = (RESULTS / "running.md").read_text(encoding="utf-8"), {}
+    exec(textwrap.dedent(text[text.index("    from golem_experiments") : text.index("\nIt then has")]), names)
+    own = names["EXPERIMENT"]
+    table = [{**task.cell, **own.run(task)} for task in own.tasks(Grid(tiny=True))]
+    assert [one.word for one in own.verdicts(table)] == ["holds"]
+    assert own.figure(table).axes
