@@ -27,7 +27,8 @@ from golem.search.wide.screening import Columns
 _SEEDS, _NODES, _PARENTS = 256, 1 << 15, 1 << 17
 # Rounds of climbing at most; places are renumbered after so many.
 _MOST_ROUNDS, _RENUMBER = 400, 8
-# A walk ends if it raises the score by the penalty of so many edges: from a start, and after a perturbation.
+# A walk ends if it raises the score by the penalty of so many edges: from a start or a reversal, and after a
+# perturbation.
 _FAR, _NEAR = 6.0, 2.0
 # Visits of a local search while many nodes wait, and when few do; after a perturbation; with a reversed edge.
 _FIRST_VISITS, _VISITS, _AFTER_KICK, _AFTER_REVERSAL = 1, 20, 60, 200
@@ -197,13 +198,13 @@ class WideSearch:
 
     def reversal_losses(self, causes: Indices, children: Indices) -> Vector:
         """Return how much worse the best graphs near this one are that have the reverse of each of some edges."""
-        losses = np.empty(len(causes))
+        losses, barrier = np.empty(len(causes)), _FAR * self.edge_penalty
         free = self._private()
 
         def search(a: int, b: int) -> None:
             e = free.pop()
             local_kernels.reverse_edges(
-                e, self.shared, causes[a:b], children[a:b], _AFTER_REVERSAL, np.inf, losses[a:b]
+                e, self.shared, causes[a:b], children[a:b], _AFTER_REVERSAL, barrier, losses[a:b]
             )
             free.append(e)
 
