@@ -48,6 +48,7 @@ def test_graph_json_holds_what_a_repeat_needs(finished):
         "rows": None,
         "environment": None,
         "environments": False,
+        "transpose": False,
         "targets": None,
     }
     assert content["knowledge"] == {"forbidden": [["a", "b"]], "required": [["b", "c"]], "tiers": []}

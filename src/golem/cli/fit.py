@@ -96,6 +96,13 @@ def fit(
             "model holds (with --solver order and --noise nv or auto)."
         ),
     ] = "auto",
+    statistics: Annotated[
+        Literal["auto", "dense", "sparse"],
+        options.model(
+            help="Compute the covariances of all pairs of columns (dense), or only those that a screening finds "
+            "(sparse; auto from 5000 columns on)."
+        ),
+    ] = "auto",
     evidence: Annotated[
         Literal["auto", "fast"],
         options.model(
@@ -142,8 +149,8 @@ def fit(
         options.search(
             "--device",
             metavar="DEVICE",
-            help="cpu, cuda, or auto (use a GPU if that is faster). A GPU needs --solver adam, or --solver order with "
-            "--noise ev.",
+            help="cpu, cuda, or auto (use a GPU if that is faster). A GPU needs --solver adam, --solver order with "
+            "--noise ev, or --statistics sparse.",
         ),
     ] = "cpu",
     seed: Annotated[int, options.search(help="Random seed.", min=0)] = 0,
@@ -261,6 +268,7 @@ def fit(
                 robust=robust,
                 shape=shape,
                 evidence=evidence,
+                statistics=statistics,
                 intervention=intervention,
                 intercepts=intercepts,
                 score_function=score,

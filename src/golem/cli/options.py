@@ -158,6 +158,11 @@ Header = Annotated[
     data("--header/--no-header", help="Whether the first line holds column names.  [default: detected]"),
 ]
 
+Transpose = Annotated[
+    bool,
+    data("--transpose", help="Variables are in rows, as in tables of gene expression; a first column can name them."),
+]
+
 Lags = Annotated[
     str | None,
     series(
@@ -298,6 +303,7 @@ class TableOptions:
     header: Header = None
     covariance: Covariance = False
     rows: RowsOption = None
+    transpose: Transpose = False
 
     @property
     def reading(self) -> Reading:
@@ -314,6 +320,7 @@ class TableOptions:
             self.covariance,
             self.rows,
             log=all_names(self.log),
+            transpose=self.transpose,
         )
 
 

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from golem.data.files.table_files import TableFiles, listed
+from golem.data.files.table_files import TableFiles, find_files, listed
+from golem.data.files.transposed import transposed
 from golem.data.table_reading import Targets
 from golem.data.targets import EXAMPLE
 from golem.data.unusable import Unusable
@@ -39,6 +40,7 @@ class Reading:
     environment: str | None = None
     environments: bool = False
     log: Sequence[str] = ()
+    transpose: bool = False
 
     def __post_init__(self) -> None:
         for name in ("columns", "drop", "na", "categorical", "numeric", "log"):
@@ -48,11 +50,16 @@ class Reading:
 
     def open(self, paths: Sequence[str], hidden: Sequence[str] = ()) -> TableFiles:
         """Open the files of a table; `hidden` columns, such as time, are not variables."""
+        if self.transpose:
+            files = find_files(paths)
+            if len(files) > 1:
+                raise ProblemError.of("Only one file can be read with {transpose=True}.")
+            paths = [transposed(str(files[0]), self.header, tuple(self.na))]
         return TableFiles.open(
             paths,
             columns=self.columns,
             drop=self.drop,
-            header=self.header,
+            header=None if self.transpose else self.header,
             na=self.na,
             categorical=self.categorical,
             numeric=self.numeric,

@@ -16,6 +16,7 @@ from golem.data.column_patterns import expanded
 from golem.data.files.batches import naming
 from golem.data.files.covariance_files import CovarianceFile, is_tetrad_covariance
 from golem.data.files.level_scan import reading_categories
+from golem.data.files.npy_files import NpyFile
 from golem.data.files.ordered_rows import read_cells, require_column
 from golem.data.files.standard_input import source_name
 from golem.data.files.streaming import KeptRows
@@ -28,14 +29,16 @@ from golem.data.readers import COPIES_OF_EM, FileRows, moments_by_em, read_rows,
 from golem.data.reading import Reading
 from golem.data.refused_tables import describing_refusal
 from golem.data.resampling import merged
+from golem.data.robust import RobustChoice
 from golem.data.series_reading import SeriesChoice, series_table
 from golem.data.series_streaming import series_from_files
 from golem.data.table import Part, Table
-from golem.data.table_reading import Targets
+from golem.data.table_reading import Statistics, Targets, refuse_wide, wide_table
 from golem.data.table_summary import TableSummary
 from golem.data.treatment import working_treatment
 from golem.data.unusable import (
     Unusable,
+    UnusableColumnsError,
     dependent_in_table,
     identifying,
     unusable_error,
@@ -43,6 +46,7 @@ from golem.data.unusable import (
     unusable_variables,
     without_levels,
 )
+from golem.data.wide_columns import WIDE_FROM
 from golem.runtime.machine import free_memory
 from golem.runtime.messages import quoted
 from golem.runtime.problems import ProblemError, Remedy, Set, Text
@@ -72,10 +76,12 @@ def open_source(
     strict: bool = True,
     targets: Targets | None = None,
     series: SeriesChoice | None = None,
+    statistics: Statistics = "dense",
+    robust: RobustChoice = "off",
 ) -> Source:
     """Open the files of a table, of environments with these targets, or a covariance matrix; see `TableSource`."""
     how: dict[str, Any] = {"divided": divided, "halved": halved, "checked": checked, "whole": whole}
-    how |= {"scheduler": scheduler, "strict": strict, "series": series}
+    how |= {"scheduler": scheduler, "strict": strict, "series": series, "statistics": statistics, "robust": robust}
     if series:
         if scheduler is not None:
             raise ProblemError.of("{scheduler=...} cannot be used with {lags=...} or {unit=...}.")
@@ -208,6 +214,10 @@ class TableSource:
         Whether an error refuses the table, so that it is described as a whole.
     series : SeriesChoice, optional
         The lags, and the columns with the time and the unit of each row.
+    statistics : {"auto", "dense", "sparse"}
+        Whether a table is read as standardized columns; "auto" if it has very many.
+    robust : {"auto", "ranks", "off"}
+        Whether these are normal scores.
     """
 
     def __init__(
@@ -222,8 +232,12 @@ class TableSource:
         scheduler: str | None = None,
         strict: bool = True,
         series: SeriesChoice | None = None,
+        statistics: Statistics = "dense",
+        robust: RobustChoice = "off",
     ) -> None:
-        self._series = series or SeriesChoice()
+        self._series, self._robust = series or SeriesChoice(), robust
+        alone = not (files.labels or self._series or scheduler)
+        self._is_wide = alone and (statistics == "sparse" or (statistics == "auto" and len(files.names) >= WIDE_FROM))
         for parameter in ("time", "unit"):
             if (column := getattr(self._series, parameter)) is not None:
                 require_column(files, column, parameter)
@@ -271,6 +285,9 @@ class TableSource:
         """Read the files, unless they are read already."""
         if self._read is not None and self._read[0] == missing:
             return self._read[1]
+        if self._is_wide:
+            self._read = missing, self._wide_table(missing, progress)
+            return self._read[1]
         if missing == "em" and (self._by_rows or not self._divided) and self._scheduler is None:
             rows = self._rows_for_em(progress)
             counting = progress.counting("Gaussian EM, steps")
@@ -292,6 +309,21 @@ class TableSource:
         if len(found) == 1 and table.n == table.d and table.coding.is_numeric and self.checked_rows is not None:
             _require_no_covariance(self.checked_rows, source_name(self.paths[0]))
         return table
+
+    def _wide_table(self, missing: MissingChoice, progress: ProgressDisplay) -> Table:
+        """Read a table with very many columns, all of them numbers."""
+        file, rows = self.files.files[0], None
+        if len(self.files.files) == 1 and isinstance(file, NpyFile) and self.names == file.names and not self.files.log:
+            values = np.load(file.path, mmap_mode="r")
+        else:
+            with progress.reading(self.files.size) as show:
+                self.files, rows = reading_categories(self.files, lambda files: read_rows(files, progress=show))
+            values = rows.values
+        if not self.files.coding.is_numeric:
+            refuse_wide("Categories need")
+        if found := [] if rows is None else identifying(values, self.files.coding, self.files.chosen):
+            raise UnusableColumnsError("Some columns identify rows.", problems=found)
+        return wide_table(values, self.names, not self.made_up_names, missing, self._robust)
 
     def _windows(self, table: Table, missing: MissingChoice) -> Table:
         """Return the table of the windows of a series, given that of its rows."""

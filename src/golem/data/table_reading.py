@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any, Literal, NoReturn, get_args
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -116,17 +116,12 @@ def _read_wide(X: Any, interventional: bool, missing: MissingChoice, robust: Rob
     """Return a table as standardized columns; raise a ValueError for what only covariances can do."""
     if isinstance(X, Table) and isinstance(X.parts[0].moments, WideMoments):
         return X
-    refused = ""
     if interventional:
-        refused = "Environments need"
-    elif missing != "error":
-        refused = "The treatment of missing values needs"
-    elif isinstance(X, Moments | Table) or are_shards(X):
-        refused = "Moments are"
-    elif is_table(X) and _may_have_categories(X):
-        refused = "Categories need"
-    if refused:
-        raise ProblemError(f"{refused} covariances of all columns. Use ", Set("statistics", "dense"), ".")
+        refuse_wide("Environments need")
+    if isinstance(X, Moments | Table) or are_shards(X):
+        refuse_wide("Moments are")
+    if is_table(X) and _may_have_categories(X):
+        refuse_wide("Categories need")
     if is_table(X):
         values, names = rows_and_names(X)
     else:
@@ -135,8 +130,22 @@ def _read_wide(X: Any, interventional: bool, missing: MissingChoice, robust: Rob
         names = column_names(None, values.shape[1])
     if values.ndim != 2 or values.dtype.kind != "f":
         values = np.asarray(check_array(values, dtype=float, ensure_all_finite=False))
-    found = read_wide(values, names, has_names(X), robust == "ranks")
+    return wide_table(values, names, has_names(X), missing, robust)
+
+
+def wide_table(
+    values: Any, names: Sequence[str], is_named: bool, missing: MissingChoice, robust: RobustChoice
+) -> Table:
+    """Return the table of an array of shape (n, d), or of a map of a file, as standardized columns."""
+    if missing != "error":
+        refuse_wide("The treatment of missing values needs")
+    found = read_wide(values, names, is_named, robust == "ranks")
     return replace(found, robust_note=NOT_CHECKED) if robust == "auto" else found
+
+
+def refuse_wide(what: str) -> NoReturn:
+    """Raise a ValueError for what only covariances can do."""
+    raise ProblemError(f"{what} covariances of all columns. Use ", Set("statistics", "dense"), ".")
 
 
 def _series(X: Any, series: SeriesChoice, missing: MissingChoice) -> Table:

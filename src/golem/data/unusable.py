@@ -178,9 +178,9 @@ def identifying(rows: Matrix, coding: Coding, kept: Collection[str] = ()) -> lis
     ['x', 'subject_id']
     """
     found = []
-    for name, column in zip(coding.names, rows.T, strict=True):
+    for name, levels, column in zip(coding.names, coding.levels, rows.T, strict=True):
         values = column[np.isfinite(column)]
-        if name in kept or coding.levels[coding.names.index(name)] or not len(values) or (values % 1).any():
+        if name in kept or levels or not len(values) or (values % 1).any():
             continue
         counts = values.min() in (0, 1) and values.max() < len(column) + 1 and numbers_rows(values)
         if counts or (_ID.fullmatch(name) and len(np.unique(values)) > _MANY_NUMBERS):

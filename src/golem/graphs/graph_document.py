@@ -49,6 +49,7 @@ class SourceRecord(msgspec.Struct, kw_only=True):
     environment: str | None = None
     environments: bool = False
     targets: str | None = None
+    transpose: bool = False
 
 
 class SeriesRecord(msgspec.Struct, kw_only=True):

@@ -169,7 +169,7 @@ def plot_weights(model: Golem, ax: Axes | Figure | None = None, title: str | Non
     weights = fit.strengths if has_strengths else fit.standardized_weights
     order = causal_order(edges)
     place = np.argsort(order)
-    links = np.array([pair in _links(edges) for pair in edges.pairs()], dtype=bool)
+    links = np.zeros(len(edges), dtype=bool) if edges.sources is None else edges.undecided
     rows = place[np.concatenate([edges.causes, edges.children[links]])]
     columns = place[np.concatenate([edges.children, edges.causes[links]])]
     weights = np.concatenate([weights, weights[links]])

@@ -30,6 +30,7 @@ from golem.score.noise_choice import NoiseChoice, NoiseScores
 from golem.score.regression import Regressions, unsupported_edges
 from golem.score.solution import Callback, Progress, Solution, Status, TracePoint
 from golem.score.sparsity import L0
+from golem.score.wide_score import WideColumns
 from golem.search.equal.variance_order import precedence
 from golem.search.exact_order import LARGEST_EXACT, LARGEST_EXACT_COLUMNS
 from golem.search.free_order import find_free_order
@@ -221,6 +222,11 @@ def compile_kernels_of(engine: Any) -> None:
 @compile_kernels_of.register
 def _(engine: Correlation) -> None:
     compile_search(engine.likelihood, engine.table.d)
+
+
+@compile_kernels_of.register
+def _(engine: WideColumns) -> None:
+    """Compile nothing: the stages of the search do."""
 
 
 def as_order(init: NDArray[Any], d: int) -> NDArray[np.intp]:

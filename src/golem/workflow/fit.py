@@ -113,6 +113,7 @@ def fit_file(
     categorical: Sequence[str] = (),
     numeric: Sequence[str] = (),
     log: Sequence[str] = (),
+    transpose: bool = False,
     covariance: bool = False,
     rows: int | None = None,
     environment: str | None = None,
@@ -150,6 +151,8 @@ def fit_file(
         How the files are read; see `golem.readers.moments_from_file`.
     log : sequence of str
         Columns of which to take the natural logarithm; patterns such as `T*` work, as in `drop`.
+    transpose : bool
+        Whether variables are in rows, as in tables of gene expression; a first column of text has their names.
     covariance : bool
         Whether the file is a covariance matrix; see `golem.readers.read_covariance`.
     rows : int, optional
@@ -213,7 +216,8 @@ def fit_file(
         )
     model = Golem() if model is None else clone(model)  # the fit changes it
     paths, folder = list(map(str, listed(data))), Path(output)
-    reading = Reading(columns, drop, header, na, categorical, numeric, covariance, rows, environment, environments, log)
+    columns_read = (columns, drop, header, na, categorical, numeric)
+    reading = Reading(*columns_read, covariance, rows, environment, environments, log, transpose)
     known = read_targets(targets) if isinstance(targets, str | Path) else targets
     search = None if select is None else GolemCV(model, select, random_state=random_state)
     _require_consistent(model, search, bootstrap, certificate, folder, known is not None)
@@ -226,6 +230,8 @@ def fit_file(
             "scheduler": scheduler,
             "targets": known,
             "series": model.settings.series,
+            "statistics": model.settings.table_statistics,
+            "robust": model.settings.robust_moments,
         }
         opened = UsableTable(
             lambda reading, strict: open_source(here, reading, **how, strict=strict),

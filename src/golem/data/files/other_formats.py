@@ -37,9 +37,14 @@ def _copied(path: Path, changed: float) -> Path:
     """Copy a table to a Parquet file, which is deleted when the program ends; the time says whether it is current."""
     import pyarrow.parquet as pq
 
-    copy = Path(_folder().name, COPY + quote(str(path), safe=""))
+    copy = Path(copies_folder(), COPY + quote(str(path), safe=""))
     pq.write_table(_read(path), copy)
     return copy
+
+
+def copies_folder() -> Path:
+    """Return the folder of copies, which is deleted when the program ends."""
+    return Path(_folder().name)
 
 
 @functools.cache
