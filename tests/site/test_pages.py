@@ -89,3 +89,14 @@ def test_user_pages_are_complete_and_short():
     words = {path.stem: len(path.read_text(encoding="utf-8").split()) for path in DOCS.glob("*.md")}
     assert not TARGETS - set(words)
     assert sum(words.values()) - words["cli"] <= 25_000, "shorten a page before you add to another"
+
+
+@pytest.mark.site
+def test_pages_have_the_share_of_wrong_claims_that_was_measured():
+    measured = (ROOT / "benchmarks" / "claims.md").read_text(encoding="utf-8")
+    found = re.search(r"(\d+) of ([\d,]+) claims are wrong", measured)
+    assert found is not None
+    for page in ("accuracy.md", "suitability.md"):
+        text = (DOCS / page).read_text(encoding="utf-8")
+        assert f" {found[1]} " in text, page
+        assert found[2] in text, page
