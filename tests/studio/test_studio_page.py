@@ -409,6 +409,19 @@ def test_a_series_is_drawn_by_steps_and_effects_run_over_time(page: Any) -> None
     assert page.locator("#selected .rules li").count() == 2
 
 
+def test_the_command_line_opens_a_series(open_page: Callable[..., Any], tmp_path: Path) -> None:
+    X = np.random.default_rng(0).exponential(size=(200, 2)).cumsum(axis=0) % 3
+    rows = [[t, *row] for t, row in enumerate(X.round(4).tolist())]
+    (tmp_path / "table.csv").write_text(csv_text([["day", "a", "b"], *rows]))
+    program = Program(tmp_path / "session", str(tmp_path / "table.csv"), "--time", "day", "--lags", "1")
+    page = open_page(program.address)
+    page.locator("#graph .node[data-node=a]").wait_for()
+    assert chip(page, "day").locator("small").inner_text() == "time"
+    assert "Rows in time (lags: 1, time: 'day')" in page.locator("#history").inner_text()
+    page.goto("about:blank")
+    program.end()
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_axe_finds_no_serious_problem(open_page: Any, program: Program, scheme: str) -> None:
     axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()
