@@ -8,6 +8,7 @@ killed when they are out of date.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import itertools
 from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
@@ -61,12 +62,18 @@ class Session:
     def start(self) -> None:
         """Begin to learn."""
         loop = asyncio.get_running_loop()
+        self._tasks |= {loop.create_task(self._begin(worker)) for worker in (self.learner, self.checker)}
         self._tasks.add(loop.create_task(self._learn_forever()))
         table, edits = self._first
         if table is not None and (edits or str(table.resolve()) != self.journal.data.path):
             self._tasks.add(loop.create_task(self._open_first(table, edits)))
         elif self.journal.data.path:
             self._newest.set()
+
+    async def _begin(self, worker: Worker) -> None:
+        """Start a process before there is work: its imports take seconds."""
+        with contextlib.suppress(ValueError, CancelledWorkError, RuntimeError):
+            await worker.do(Task(kind="begin", path=""))
 
     async def _open_first(self, path: Path, edits: Sequence[AnyEdit]) -> None:
         """Open the table of the command line; what is wrong with it is shown on the page."""

@@ -47,7 +47,7 @@ _PASSES: dict[str, Any] = {"divided": True, "halved": True, "checked": True}
 class Task(msgspec.Struct, frozen=True, kw_only=True):
     """What to do with the table in a file and a state; the other values belong to some kinds."""
 
-    kind: Literal["names", "learn", "cost", "assess", "bootstrap", "save"]
+    kind: Literal["begin", "names", "learn", "cost", "assess", "bootstrap", "save"]
     path: str
     state: State = State()
     pair: tuple[str, str] = ("", "")
@@ -261,6 +261,8 @@ def answer_patiently(task: Task, start_clock: Callable[[], None]) -> Any:
 
 def _done(desk: Desk, task: Task, progress: Telling) -> Any:
     """Do a task."""
+    if task.kind == "begin":
+        return ()
     if task.kind == "names":
         return (*open_source([task.path], task.state.reading(), strict=False).all_names,)
     if task.kind == "cost":
