@@ -10,7 +10,6 @@ from golem.assessment.diagnostics.diagnosis import diagnose
 from golem.assessment.diagnostics.edges import (
     EdgeLoss,
     EdgeScatter,
-    certify,
     drop_losses,
     edge_loss,
     edge_scatters,
@@ -32,7 +31,6 @@ __all__ = [
     "Level",
     "Survival",
     "carried_edges",
-    "certify",
     "diagnose",
     "drop_losses",
     "edge_assumptions",
