@@ -57,7 +57,7 @@ def plain_loop(model: Golem, X: np.ndarray, replicates: int, seed: int) -> Itera
         which = rng.integers(n, size=n)
         S = np.cov(X[which].T, bias=True)
         again = clone(model).set_params(random_state=int(rng.integers(2**31)))
-        yield again.fit(Moments.from_covariance(S, n // 2), rows=X[which]), rng
+        yield again.fit(Table.single(Moments.from_covariance(S, n // 2), X[which])), rng
 
 
 def test_frequencies_and_intervals_are_those_of_a_plain_loop():

@@ -147,19 +147,6 @@ def test_names_that_are_not_texts_are_not_names(rng):
     assert read_table(pa.table({"a": rng.normal(size=20), "b": rng.normal(size=20)})).is_named
 
 
-def test_rows_of_moments_are_read_when_they_are_needed(rng):
-    X = rng.normal(size=(30, 2))
-    moments, calls = Moments.from_rows(X), []
-    table = read_table(moments, rows=lambda: calls.append(1) or X)
-    assert not calls
-    assert table.parts[0].read_rows() is X
-    with pytest.raises(ValueError, match="X has rows of its own"):
-        read_table(X, rows=X)
-    environments = read_table({"u": moments}, targets={"u": []}, rows={"v": X})
-    with pytest.raises(ValueError, match="a dictionary with an array per label, 'u'"):
-        environments.parts[0].read_rows()
-
-
 @pytest.mark.parametrize("kind", [pa.Table, pa.RecordBatch])
 def test_repeated_names_of_pyarrow_are_refused(kind):
     columns = [pa.array(np.arange(9.0) ** k) for k in (1, 2)]

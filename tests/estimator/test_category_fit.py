@@ -12,6 +12,7 @@ from golem import Golem, Knowledge, bootstrap
 from golem.data.category_columns import read_coded
 from golem.data.checks import DataWarning
 from golem.data.coded_tables import CodedTable
+from golem.data.table import Table
 from golem.data.variables import Coding, Variable
 from golem.graphs.dag import cpdag, is_dag
 from golem.output import list_edges
@@ -310,9 +311,9 @@ def test_em_in_a_table_of_categories_says_that_it_changes_the_score():
 def test_discrete_scores_need_all_rows():
     table = read_coded(discrete_table())
     moments = table.moments()
-    assert (Golem().fit(moments, rows=table.rows).adjacency_ == Golem().fit(discrete_table()).adjacency_).all()
+    assert (Golem().fit(Table.single(moments, table.rows)).adjacency_ == Golem().fit(discrete_table()).adjacency_).all()
     with pytest.raises(ValueError, match="not all of them are in memory"):
-        Golem().fit(moments, rows=table.rows[:100])
+        Golem().fit(Table.single(moments, table.rows[:100]))
     assert Golem().fit(moments).score_ == "mixed"  # which needs no rows
     with pytest.raises(ValueError, match="not all of them are in memory"):
         Golem(score_function="bdeu").fit(moments)

@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 
 from golem import Golem, Knowledge, LinearSEM, Moments
-from golem.data.table import Table
+from golem.data.table import Part, Table
 from golem.graphs.edges import Edges
 from golem.graphs.interventional import interventional_reversible
 from golem.simulate import random_sem, simulate_environments, single_targets
@@ -96,14 +96,11 @@ def test_moments_without_rows_decide_nothing():
     environments = Table.of(parts, targets)
     assert not Golem().fit(parts, targets=targets).by_intervention_.any()
     assert not Golem().fit(environments).by_intervention_.any()
-    assert (Golem().fit(environments, rows=tables).by_intervention_ == CHAIN.adjacency).all()
-    assert (Golem().fit(environments, rows=lambda: tables).by_intervention_ == CHAIN.adjacency).all()
-    with pytest.raises(ValueError, match="dictionary with an array per label, 'control', 'b'"):
-        Golem().fit(environments, rows=tables["b"])
+    with_rows = Table.of_parts([Part(label, parts[label], rows=rows) for label, rows in tables.items()], targets)
+    assert (Golem().fit(with_rows).by_intervention_ == CHAIN.adjacency).all()
+    narrow = Table.of_parts([Part(label, parts[label], rows=rows[:, :2]) for label, rows in tables.items()], targets)
     with pytest.raises(ValueError, match="shape"):
-        Golem().fit(environments, rows={label: table[:, :2] for label, table in tables.items()})
-    with pytest.raises(ValueError, match="rows of its own"):
-        Golem().fit(tables, targets={"control": [], "b": [1]}, rows=tables)
+        Golem().fit(narrow)
 
 
 def test_the_order_of_rows_and_columns_does_not_matter():

@@ -64,9 +64,9 @@ def test_noise_with_heavy_tails_is_not_taken_for_outliers(noise):
 
 def test_what_stays_on_plain_covariances(clean, wild):
     moments = Moments.from_rows(wild)
-    for model in (Golem().fit(moments), Golem().fit(moments, rows=wild)):
-        assert not model.table_.is_ranked
-        assert model.table_.robust_note.startswith("Outliers were not looked for")
+    model = Golem().fit(moments)
+    assert not model.table_.is_ranked
+    assert model.table_.robust_note.startswith("Outliers were not looked for")
     for model in (Golem("ev"), Golem(solver="lbfgs"), Golem.paper("ev", max_iter=10)):
         assert model.settings.robust_moments == "off"
     assert Golem.paper("nv").robust == "off"

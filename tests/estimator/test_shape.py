@@ -8,6 +8,7 @@ import golem
 from golem import Golem, GolemCV, Knowledge, Moments
 from golem.comparison.registry import METHODS
 from golem.data import source as files
+from golem.data.table import Table
 from golem.graphs.dag import cpdag
 from golem.workflow import fit_file
 
@@ -93,18 +94,17 @@ def test_moments_need_rows(table, model):
     without = Golem("nv").fit(moments)
     assert "not the rows" in without.graph_.shape_note
     assert not without.by_shape_.any()
-    given = Golem("nv").fit(moments, rows=lambda: table.to_numpy())
+    given = Golem("nv").fit(Table.single(moments, lambda: table.to_numpy()))
     np.testing.assert_array_equal(given.by_shape_, model.by_shape_)
     with pytest.raises(ValueError, match=r"The rows must have shape \(rows, 6\), as their moments do; got \(600, 5\)"):
-        Golem("nv").fit(moments, rows=table.to_numpy()[:, :5])
-    with pytest.raises(ValueError, match="Give rows only if X is Moments"):
-        Golem("nv").fit(table, rows=table.to_numpy())
+        Golem("nv").fit(Table.single(moments, table.to_numpy()[:, :5]))
     collider = pd.DataFrame({"a": table.a, "d": table.d, "x": table.a + table.d + table.e})
 
     def never():
         raise AssertionError
 
-    assert Golem("nv").fit(Moments.from_rows(collider), rows=never).cpdag_.sum() == 2
+    unread = Table.single(Moments.from_rows(collider), never)
+    assert Golem("nv", robust="off", evidence="fast").fit(unread).cpdag_.sum() == 2
 
 
 def test_missing_values_leave_the_complete_rows(table, model):

@@ -16,7 +16,7 @@ from golem.estimator.fit import conclude, learn_scored
 from golem.estimator.golem import Golem
 from golem.estimator.search_fit import NameOrder
 from golem.estimator.settings import is_counted
-from golem.runtime.types import BoolMatrix, Matrix
+from golem.runtime.types import BoolMatrix
 from golem.score.solution import Status
 
 # With more columns a second search takes too long.
@@ -111,11 +111,11 @@ def reversed_refit(model: Golem) -> Golem:
     return again
 
 
-def fit_quietly(model: Golem, data: Moments | Table, rows: Matrix | None = None) -> Golem:
+def fit_quietly(model: Golem, data: Moments | Table) -> Golem:
     """Fit a model again, without the warnings of the first fit: equal scales, few rows."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        model.fit(data, rows=rows)
+        model.fit(data)
     if model.solution_.status is Status.INTERRUPTED:
         raise KeyboardInterrupt
     return model

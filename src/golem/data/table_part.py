@@ -76,7 +76,11 @@ class Part:
 
     def read_rows(self) -> Array | None:
         """Return the rows, which are read now if they are not in memory; None if only moments are known."""
-        return self.rows() if callable(self.rows) else self.rows
+        rows = self.rows() if callable(self.rows) else self.rows
+        if rows is not None and (rows.ndim != 2 or rows.shape[1] != len(self.moments.variables)):
+            expected = f"(rows, {len(self.moments.variables)})"
+            raise ValueError(f"The rows must have shape {expected}, as their moments do; got {tuple(rows.shape)}.")
+        return rows
 
     def copied_rows(self) -> Matrix | None:
         """Return a copy of the rows, in memory."""

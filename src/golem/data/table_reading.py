@@ -21,7 +21,7 @@ from golem.data.moments import Moments
 from golem.data.resampling import merged
 from golem.data.robust import NOT_CHECKED, RobustChoice, robust_table
 from golem.data.series_reading import SeriesChoice, series_table
-from golem.data.table import Part, RowSource, Table
+from golem.data.table import Part, Table
 from golem.data.table_errors import MissingValuesError
 from golem.data.table_input import are_booleans, is_mapping, is_table, real_matrix, rows_and_names
 from golem.data.targets import coded_labels, naming_environment, require_environment_rows, require_same_columns
@@ -30,7 +30,7 @@ from golem.data.unusable import UnusableColumnsError
 from golem.data.variables import Coding
 from golem.data.wide_columns import WIDE_FROM, WideMoments, read_wide
 from golem.runtime.arrays import is_tensor, to_numpy
-from golem.runtime.messages import quoted, suggestion
+from golem.runtime.messages import suggestion
 from golem.runtime.names import column_names
 from golem.runtime.problems import ProblemError, Set
 
@@ -46,7 +46,6 @@ def read_table(
     targets: Targets | None = None,
     missing: MissingChoice = "error",
     robust: RobustChoice = "off",
-    rows: Any = None,
     names: Sequence[str] | None = None,
     statistics: Statistics = "dense",
     series: SeriesChoice | None = None,
@@ -65,8 +64,6 @@ def read_table(
         Treatment of missing values, in each environment by itself.
     robust : {"auto", "ranks", "off"}
         Whether the moments are those of ranks, in each environment by itself; see `robust_table`.
-    rows : array of shape (r, d), mapping from labels to such arrays, or a function that returns one, optional
-        Rows of moments, or a sample of them.
     names : sequence of str, optional
         The variables of a fit: the columns are put in their order; see `Table.aligned`.
     statistics : {"dense", "sparse", "auto"}
@@ -99,7 +96,7 @@ def read_table(
     else:
         found = _series(X, series, missing) if series else _without_environments(X, missing)
         found = found if names is None else found.aligned(names)
-    return _with_rows(robust_table(found, robust), rows)
+    return robust_table(found, robust)
 
 
 def _is_wide(X: Any) -> bool:
@@ -308,32 +305,3 @@ def _require_only(environments: Any, targets: Targets | None) -> None:
         raise ValueError("X has one entry per environment already. Leave out environments.")
     if targets is not None:
         raise ValueError("X has targets of its own. Leave out targets.")
-
-
-def _with_rows(table: Table, rows: Any) -> Table:
-    """Return a table with rows of its moments, which are read when they are needed.
-
-    With environments they are a mapping from labels to rows, or a function for it.
-    """
-    if rows is None:
-        return table
-    if any(part.rows is not None for part in table.parts):
-        raise ValueError("X has rows of its own. Give rows only if X is Moments.")
-
-    def read() -> Any:
-        return rows() if callable(rows) else rows
-
-    def of(label: str) -> RowSource:
-        def own() -> Any:
-            found = read()
-            if found is None:
-                return None
-            if not isinstance(found, Mapping) or sorted(found) != sorted(table.labels):
-                labels = quoted(table.labels)
-                raise ValueError(f"The rows of environments must be a dictionary with an array per label, {labels}.")
-            return found[label]
-
-        return own
-
-    sources = {part.label: of(part.label) for part in table.parts} if table.has_environments else {"": read}
-    return replace(table, parts=tuple(replace(part, rows=sources[part.label]) for part in table.parts))

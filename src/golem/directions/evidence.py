@@ -235,9 +235,6 @@ def _shape_evidence(problem: DirectionProblem, undirected: BoolVector, found: li
     rows = score.table.parts[0].read_rows()
     if rows is None:
         return ShapeEvidence(reason=_NO_ROWS)
-    if rows.ndim != 2 or rows.shape[1] != score.d:
-        shape = tuple(rows.shape)
-        raise ValueError(f"The rows must have shape (rows, {score.d}), as their moments do; got {shape}.")
     sample = numpy_rows(rows[row_sample(len(rows))])
     return directions_by_shape(sample, problem.graph, found, problem.rank, score.table.n, score.table.past)
 

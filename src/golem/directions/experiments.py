@@ -214,8 +214,6 @@ def experiments_of(score: NodeScore) -> Experiments | None:
     if any(rows is None for rows in found):
         return None
     rows = [numpy_rows(own) for own in found if own is not None]
-    if wrong := [own.shape for own in rows if own.ndim != 2 or own.shape[1] != table.d]:
-        raise ValueError(f"The rows must have shape (rows, {table.d}), as their moments do; got {wrong[0]}.")
     complete = [own[~np.isnan(own).any(axis=1)] for own in rows]
     # Rows of a bootstrap resample are worth fewer independent ones. After EM, incomplete rows count too.
     worth = 1.0

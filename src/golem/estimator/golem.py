@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import copy
-import warnings
 from pathlib import Path
 from typing import Any, Literal, Self
 
@@ -24,7 +22,7 @@ from golem.data.table_reading import Statistics, Targets, is_interventional, rea
 from golem.directions.by_structure import is_quick
 from golem.estimator.conveniences import Conveniences, NotebookDisplay
 from golem.estimator.direction_check import DirectionCheck
-from golem.estimator.fit import Fit, conclude, learn
+from golem.estimator.fit import Fit, learn
 from golem.estimator.graph_matrices import MATRICES, GraphMatrices
 from golem.estimator.settings import Settings, paper_settings
 from golem.gradient.gradient_solver import GradientSolver
@@ -294,7 +292,6 @@ class Golem(NotebookDisplay, DirectionCheck, TableEstimator, GraphMatrices, Conv
         environments: Any = None,
         targets: Targets | None = None,
         checkpoint: str | Path | None = None,
-        rows: Any = None,
     ) -> Self:
         """Learn a graph.
 
@@ -302,7 +299,8 @@ class Golem(NotebookDisplay, DirectionCheck, TableEstimator, GraphMatrices, Conv
         ----------
         X : array, sparse matrix, tensor, DataFrame (pandas, Polars), PyArrow table or Moments
             Data of shape (n, d), or their moments. Of several environments also a dictionary from labels to tables or
-            Moments, or `Table`.
+            Moments. Or `golem.readers.Table`, which can have moments, and rows or a sample of them for the shape of the
+            noise and for experiments.
         y : None
             Ignored, for scikit-learn.
         environments : str or sequence of n labels, optional
@@ -314,16 +312,13 @@ class Golem(NotebookDisplay, DirectionCheck, TableEstimator, GraphMatrices, Conv
             File that keeps the state of a long solve (Adam). If a fit is interrupted, reaches its time limit or is
             killed, the same call continues where it stopped, with the same result as a fit without a break. A file of
             other data or settings is refused. A fit that has ended returns at once.
-        rows : array of shape (r, d), dictionary or function, optional
-            If X is Moments: the rows, or a sample of them, for directions by the shape of the noise. If X is
-            `Table`: a dictionary from labels to rows, for directions by interventions. Or a function for them.
         """
         self._forget()
         self.__dict__.pop("_table", None)
         settings = self.settings.check()
         file = settings.checkpoint_path(checkpoint)
         settings.require_for(is_interventional(X, environments, targets))
-        how: dict[str, Any] = {"missing": self.missing, "robust": settings.robust_moments, "rows": rows}
+        how: dict[str, Any] = {"missing": self.missing, "robust": settings.robust_moments}
         how["statistics"] = settings.table_statistics
         table = read_table(X, environments=environments, targets=targets, series=settings.series, **how)
         self.adopt(learn(table, settings, file))
@@ -395,16 +390,6 @@ class Golem(NotebookDisplay, DirectionCheck, TableEstimator, GraphMatrices, Conv
             raise ValueError(
                 f"score(X) takes only the columns of the graph. Leave out the column of labels: {quoted(labels)}."
             ) from None
-
-    def with_threshold(self, threshold: float) -> Golem:
-        """Return a copy of this fitted model with another threshold (Adam, L-BFGS)."""
-        check_is_fitted(self, "solution_")
-        model, fit = copy.copy(self), self.fit_
-        model.set_params(threshold=threshold)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ConvergenceWarning)  # the fit has given it
-            settings = model.settings.check()
-            return model.adopt(conclude(fit.score, settings, fit.knowledge, fit.solution, fit.start))
 
 
 def plain_model(model: Any) -> Golem:
