@@ -22,7 +22,7 @@ PUBLIC = {
     "golem.diagnostics": (
         "LARGEST_REFIT CarriedEdge Diagnosis EdgeAssumptions EdgeLoss EdgeScatter EqualVariances Finding Level "
         "Survival carried_edges diagnose drop_losses edge_assumptions edge_loss edge_scatters "
-        "equal_variances_test find_outside_intervals outlying_rows sortability standardized_refit survival"
+        "equal_variances_test find_outside_intervals outlying_rows standardized_refit survival"
     ),
     "golem.metrics": (
         "EdgeCounts GraphScores as_estimate as_truth count_edges evaluate f1 fdr precision shd shd_c sid tpr"
@@ -30,7 +30,7 @@ PUBLIC = {
     "golem.plots": "plot_check plot_comparison plot_graph plot_model plot_path plot_responses plot_weights",
     "golem.readers": (
         "NamedGraph Paths Table TableFiles environments_from_file moments_from_dask moments_from_file read_covariance "
-        "read_graph read_table rows_of shards_from_file shards_of"
+        "read_graph read_table rows_of shards_from_file"
     ),
     "golem.simulate": (
         "SimulatedEnvironments SimulatedSeries SimulatedTable Simulation erdos_renyi random_dag random_sem "

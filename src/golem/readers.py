@@ -9,7 +9,6 @@ from golem.data.readers import (
     read_table,
     rows_of,
     shards_from_file,
-    shards_of,
 )
 from golem.data.table import Table
 from golem.graphs.formats import read_graph
@@ -28,5 +27,4 @@ __all__ = [
     "read_table",
     "rows_of",
     "shards_from_file",
-    "shards_of",
 ]

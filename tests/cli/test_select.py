@@ -10,6 +10,7 @@ import pytest
 
 from command_line import golem
 from golem import Golem, GolemCV
+from golem.assessment.selection import golem_cv
 from golem.readers import read_graph, read_table
 
 
@@ -20,7 +21,8 @@ def data(tmp_path):
 
 
 @pytest.mark.parametrize("select", ["bic", "cv", "stability"])
-def test_the_choice_is_that_of_the_library(select, data, tmp_path):
+def test_the_choice_is_that_of_the_library(select, data, tmp_path, monkeypatch):
+    monkeypatch.setitem(golem_cv._OF_METHOD, "pairs", ("stability", 3))  # 25 take long
     out = tmp_path / "out"
     result = golem("fit", "-v", data, "-o", out, "--noise", "ev", "--select", select, "--seed", 5)
     expected = GolemCV(Golem("ev"), select, random_state=5).fit(read_table(data).values)

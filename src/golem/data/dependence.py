@@ -10,7 +10,6 @@ from scipy import fft
 from scipy.special import chdtrc
 
 from golem.data.checks import DataWarning
-from golem.data.moments import Moments
 from golem.runtime.arrays import to_numpy
 from golem.runtime.messages import quoted, warn_user
 from golem.runtime.problems import Text
@@ -146,14 +145,6 @@ def _counts_up(column: Vector) -> bool:
         return False
     multiples = steps / steps[np.abs(steps).argmin()]
     return bool(np.median(multiples) < 1.5) and np.allclose(multiples, np.rint(multiples), rtol=0.0, atol=1e-6)
-
-
-def warn_of_dependent_codes(moments: Moments, rows: Matrix | None) -> None:
-    """Warn as `warn_of_dependent_rows` does of the numbers in coded rows, if there are any."""
-    coding = moments.coding
-    if rows is not None and not coding.is_discrete:
-        numbers = np.flatnonzero(coding.levels == 0)
-        warn_of_dependent_rows([coding.names[j] for j in numbers], rows[:, numbers], moments.rows)
 
 
 def without_sorting(Z: Matrix) -> tuple[BoolVector, Matrix]:

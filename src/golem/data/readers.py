@@ -292,30 +292,6 @@ def _typed_shards(table: TableFiles, shards: int, **how: Any) -> dict[str, list[
     return found
 
 
-def shards_of(
-    table: TableFiles,
-    shards: int,
-    *,
-    missing: MissingChoice = "error",
-    progress: Counter | None = None,
-    scheduler: str | Client | None = None,
-    keep: KeptRows | None = None,
-) -> list[Moments]:
-    r"""Return the moments of the shards of opened files; `keep` collects the rows if they are read on this machine.
-
-    Examples
-    --------
-    >>> import pathlib, tempfile
-    >>> from golem.readers import TableFiles, shards_of
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = pathlib.Path(folder, "data.csv")
-    ...     _ = path.write_text("a,b\n1,2\n3,5\n4,4\n")
-    ...     [shard.n for shard in shards_of(TableFiles.open(path), 3)]
-    [1, 1, 1]
-    """
-    return shards_by_label(table, shards, missing=missing, progress=progress, scheduler=scheduler, keep=keep)[""]
-
-
 def shards_by_label(
     table: TableFiles,
     shards: int,

@@ -206,8 +206,8 @@ class RowsInMemory(Units):
         """
         given = self.values if self.given is None else self.given
         ranks = np.stack([np.unique(column, return_inverse=True)[1] for column in given.T], axis=1)
-        bits = _mixed(ranks.astype(np.uint64) + np.uint64(1))
-        total = _mixed(bits ^ _mixed(bits.sum(axis=0, dtype=np.uint64))).sum(axis=1, dtype=np.uint64)
+        bits = mixed_bits(ranks.astype(np.uint64) + np.uint64(1))
+        total = mixed_bits(bits ^ mixed_bits(bits.sum(axis=0, dtype=np.uint64))).sum(axis=1, dtype=np.uint64)
         return np.argsort(total, kind="stable")
 
 
@@ -348,8 +348,8 @@ class Shards(Units):
         return merged([self.shards[k] for k in which])
 
 
-def _mixed(bits: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Return well-mixed hashes of numbers (splitmix64)."""
+def mixed_bits(bits: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Return well-mixed hashes of numbers (SplitMix64, Steele, Lea and Flood 2014)."""
     bits = (bits ^ (bits >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     bits = (bits ^ (bits >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return bits ^ (bits >> np.uint64(31))

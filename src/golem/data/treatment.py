@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Literal
 
 import numpy as np
@@ -12,7 +11,6 @@ from golem.data.coded_tables import CodedTable, drop_for_em
 from golem.data.missing import MissingChoice, rows_in_common
 from golem.data.table_errors import MissingValuesError
 from golem.data.unusable import unusable_in_table, unusable_sentence
-from golem.runtime.names import positions
 from golem.runtime.problems import ProblemError, Text, Treat
 
 # With so many rows per column, EM hardly ever fails.
@@ -33,7 +31,7 @@ def working_treatment(table: CodedTable, preferred: MissingChoice | Literal["aut
     names = list(table.coding.names)
     counts = dict(zip(names, np.isnan(table.rows).sum(axis=0).tolist(), strict=True))
     while len(names) > 1:
-        some = _selected(table, names)
+        some = table.selected(names)
         found: list[tuple[Literal["em", "drop"], list[str] | None]]
         found = [("em", _unusable_for_em(some)), ("drop", _unusable_if_dropped(some))]
         if preferred == "auto" and np.isnan(some.rows).any(axis=1).mean() > 1 - LEAST_COMPLETE:
@@ -49,10 +47,6 @@ def working_treatment(table: CodedTable, preferred: MissingChoice | Literal["aut
     return None
 
 
-def _selected(table: CodedTable, names: Sequence[str]) -> CodedTable:
-    return CodedTable(table.coding.selected(names), table.rows[:, positions(names, table.coding.names)])
-
-
 def _unusable_for_em(table: CodedTable) -> list[str] | None:
     """Return the columns to drop for EM; None if it is impossible or leaves too few rows for the others."""
     if table.coding.is_discrete or (drop := drop_for_em(table)) is None:
@@ -60,7 +54,7 @@ def _unusable_for_em(table: CodedTable) -> list[str] | None:
     # Constant columns are not among those that others determine.
     found = [column.name for column in unusable_in_table(table.rows, table.coding)]
     drop = [name for name in table.coding.names if name in drop or name in found]
-    some = _selected(table, [name for name in table.coding.names if name not in drop])
+    some = table.selected([name for name in table.coding.names if name not in drop])
     absent, columns = np.isnan(some.rows), int(some.coding.first[-1])
     n, complete = rows_in_common(absent, some.coding.names), int((~absent.any(axis=1)).sum())
     # Complete rows show whether columns are linear combinations of others, with which EM would fail.

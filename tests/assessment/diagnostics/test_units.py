@@ -1,8 +1,7 @@
-"""The unit test against refits by hand, and sortability against an enumeration of paths."""
+"""The unit test against refits by hand."""
 
 from __future__ import annotations
 
-import networkx as nx
 import numpy as np
 import pytest
 
@@ -10,8 +9,8 @@ from golem import Golem, Knowledge
 from golem.assessment.diagnostics import refits
 from golem.assessment.diagnostics.checked_model import CheckedModel
 from golem.assessment.diagnostics.refits import find_units
-from golem.diagnostics import diagnose, sortability, standardized_refit, survival
-from golem.simulate import random_dag, simulate
+from golem.diagnostics import diagnose, standardized_refit, survival
+from golem.simulate import simulate
 
 
 def standardized(X):
@@ -109,22 +108,3 @@ def test_no_edges_rest_on_nothing():
     model = Golem("ev").fit(X)
     assert not model.adjacency_.any()
     assert diagnose(model)["units"].level == "ok"
-    assert np.isnan(sortability(model.adjacency_, np.ones(3)))
-
-
-@pytest.mark.parametrize("seed", range(6))
-def test_sortability_counts_pairs_by_path_length(seed):
-    graph = random_dag(7, "ER2", seed)
-    key = np.random.default_rng(seed).integers(0, 4, 7).astype(float)
-    directed = nx.from_numpy_array(graph, create_using=nx.DiGraph)
-    seen = {
-        (i, j, len(path)) for i in range(7) for j in range(7) if i != j for path in nx.all_simple_paths(directed, i, j)
-    }
-    points = sum(1.0 if key[i] < key[j] else 0.5 if key[i] == key[j] else 0.0 for i, j, _ in seen)
-    assert sortability(graph, key) == pytest.approx(points / len(seen))
-
-
-def test_the_papers_simulations_are_sortable_by_variance_and_not_when_standardized():
-    drawn = simulate(20, 1000, "ER2", random_state=0)
-    assert sortability(drawn.sem.adjacency, drawn.data.var(axis=0)) > 0.9
-    assert sortability(drawn.sem.adjacency, np.ones(20)) == 0.5

@@ -23,7 +23,8 @@ from golem import DataWarning, Moments
 from golem.data.files import batches, csv_files, streaming
 from golem.data.files.streaming import KeptRows, merged_shards, plan, read_here, tree_sum
 from golem.data.files.table_files import TableFiles, find_files
-from golem.readers import moments_from_dask, moments_from_file, read_table, shards_from_file, shards_of
+from golem.data.readers import shards_by_label
+from golem.readers import moments_from_dask, moments_from_file, read_table, shards_from_file
 
 
 @pytest.fixture
@@ -200,10 +201,10 @@ def test_rows_are_kept_in_their_order_while_there_is_room(kind, missing, tmp_pat
     path = tmp_path / f"data.{kind}"
     write_csv(path, X) if kind == "csv" else pq.write_table(table_of(X), path, row_group_size=70)
     table = TableFiles.open(path)
-    (expected,) = shards_of(table, 1, missing=missing)
+    (expected,) = shards_by_label(table, 1, missing=missing)[""]
     for room, is_kept in ((X.size, True), (X.size - 1, False)):
         kept = KeptRows(room)
-        (moments,) = shards_of(table, 1, missing=missing, keep=kept)
+        (moments,) = shards_by_label(table, 1, missing=missing, keep=kept)[""]
         np.testing.assert_array_equal(moments.scatter, expected.scatter)
         assert (kept.values is not None) == is_kept
         if is_kept:

@@ -17,7 +17,7 @@ from golem.assessment.diagnostics.edges import (
 from golem.assessment.diagnostics.finding import Diagnosis, Finding, Level
 from golem.assessment.diagnostics.graph import find_outside_intervals
 from golem.assessment.diagnostics.influence import CarriedEdge, carried_edges, outlying_rows
-from golem.assessment.diagnostics.refits import LARGEST_REFIT, Survival, sortability, standardized_refit, survival
+from golem.assessment.diagnostics.refits import LARGEST_REFIT, Survival, standardized_refit, survival
 
 __all__ = [
     "LARGEST_REFIT",
@@ -39,7 +39,6 @@ __all__ = [
     "equal_variances_test",
     "find_outside_intervals",
     "outlying_rows",
-    "sortability",
     "standardized_refit",
     "survival",
 ]

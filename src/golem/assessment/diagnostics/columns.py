@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import itertools
-
 import numpy as np
 
 from golem.assessment.diagnostics.checked_model import CheckedModel
 from golem.assessment.diagnostics.finding import Verdict, note, ok
+from golem.data.coded_tables import counts_in_moments
 from golem.runtime.messages import counted, quoted, shortened
 from golem.score.sparsity import L0
 
@@ -175,7 +174,7 @@ def find_near_constant(checked: CheckedModel) -> Verdict | None:
 
 def find_frequent_levels(checked: CheckedModel) -> Verdict | None:
     """Find categories with one level in nearly all rows."""
-    levels, n = _rows_per_level(checked), checked.moments.n
+    levels, n = counts_in_moments([checked.moments]), checked.moments.n
     if not levels:
         return None
     most = {name: max(own.items(), key=lambda item: item[1]) for name, own in levels.items()}
@@ -199,13 +198,13 @@ def _few_other_rows(named: list[str]) -> Verdict:
 
 def find_rare_levels(checked: CheckedModel) -> Verdict | None:
     """Find levels with few rows, or only one."""
-    levels = _rows_per_level(checked)
+    levels = counts_in_moments([checked.moments])
     if not levels:
         return None
 
     def below(least: int) -> list[str]:
         """Describe the levels with fewer rows, per category that has any."""
-        found = {name: [level for level, n in own.items() if n < least - 1e-3] for name, own in levels.items()}
+        found = {name: [level for level, n in own.items() if n < least] for name, own in levels.items()}
         return [f"{name!r} ({quoted(own, 4)})" for name, own in found.items() if own]
 
     listed, single = below(_RARE), below(2)
@@ -217,14 +216,3 @@ def find_rare_levels(checked: CheckedModel) -> Verdict | None:
         + (f" Levels with only one row, whose effects cannot be seen: {shortened(single, 4)}." if single else ""),
         "Merge them with similar levels.",
     )
-
-
-def _rows_per_level(checked: CheckedModel) -> dict[str, dict[str, float]]:
-    """Return the number of rows per level of each category, from the means of the indicators."""
-    coding, moments, found = checked.table.coding, checked.moments, {}
-    for variable, (begin, end) in zip(coding.variables, itertools.pairwise(coding.first), strict=True):
-        if variable.is_category:
-            shares = moments.mean[begin:end]
-            rows = moments.n * np.concatenate([[1 - shares.sum()], shares])
-            found[variable.name] = dict(zip(variable.levels, rows.round(6).tolist(), strict=True))
-    return found

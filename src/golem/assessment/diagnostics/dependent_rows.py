@@ -13,6 +13,7 @@ from golem.assessment.diagnostics.checked_model import CheckedModel
 from golem.assessment.diagnostics.finding import ROWS_IN_ORDER, Verdict, note, ok, warning
 from golem.data.dependence import HARMLESS, LEVEL, REMEDY, dependence
 from golem.data.moments import Moments
+from golem.data.resampling import mixed_bits
 from golem.runtime.problems import KeepOne, Text
 from golem.runtime.types import Matrix, Vector
 
@@ -175,11 +176,7 @@ def _random_numbers(rows: NDArray[np.generic]) -> NDArray[np.uint64]:
     The numbers are those of SplitMix64 (Steele, Lea and Flood 2014). A column is left out by a subtraction.
     """
     keys = np.random.default_rng(0).integers(0, 2**64, size=rows.shape[1], dtype=np.uint64)
-    x = (rows.astype(np.float64) + 0.0).view(np.uint64) + keys  # -0.0 + 0.0 is 0.0
-    for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
-        x ^= x >> np.uint64(shift)
-        x *= np.uint64(factor)
-    return x ^ (x >> np.uint64(31))
+    return mixed_bits((rows.astype(np.float64) + 0.0).view(np.uint64) + keys)  # -0.0 + 0.0 is 0.0
 
 
 def _has_copies(distinct: NDArray[np.uint64], repeated: int) -> bool:

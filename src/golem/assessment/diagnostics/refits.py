@@ -18,7 +18,7 @@ from golem.estimator.golem import Golem
 from golem.estimator.settings import is_counted
 from golem.runtime.messages import counted, shortened
 from golem.runtime.problems import Set, Text
-from golem.runtime.types import BoolMatrix, Vector
+from golem.runtime.types import BoolMatrix
 from golem.score.likelihood import GaussianNV
 from golem.score.node_score import Variant
 from golem.score.solution import Status
@@ -106,31 +106,6 @@ def standardized_refit(model: Golem) -> Golem:
     elif isinstance(model.init, np.ndarray):
         refit.set_params(init=model.init * scale[:, None] / scale)
     return fit_quietly(refit, model.moments_.standardized())
-
-
-def sortability(adjacency: BoolMatrix, key: Vector) -> float:
-    """Return the share of the directed paths, counted once per pair and length, along which a number increases.
-
-    With the variances of the columns this is the varsortability of Reisach, Seiler and Weichwald (2021), with their R2
-    given all others the R2-sortability of Reisach et al. (2023). At 1, sorting the columns finds the order of the
-    graph; at 0.5, it is no better than chance. NaN for a graph without edges.
-
-    Examples
-    --------
-    >>> chain = np.array([[0, 1, 0], [0, 0, 1], [0, 0, 0]], dtype=bool)
-    >>> sortability(chain, np.array([1.0, 2.0, 1.5]))  # 0 -> 1, 0 -> 2 rise, 1 -> 2 falls
-    0.6666666666666666
-    """
-    from scipy.sparse import csr_array
-
-    edges = csr_array(adjacency.astype(np.float64))
-    paths, rising, count = edges, 0.0, 0
-    while paths.nnz:
-        sources, targets = paths.nonzero()
-        rising += float((key[sources] < key[targets]).sum() + 0.5 * (key[sources] == key[targets]).sum())
-        count += len(sources)
-        paths = (paths @ edges).astype(bool).astype(np.float64)
-    return rising / count if count else float("nan")
 
 
 def find_units(checked: CheckedModel) -> Verdict | None:
