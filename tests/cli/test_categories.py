@@ -95,17 +95,18 @@ def test_the_report_has_the_types_that_golem_chose(table, tmp_path):
 
 
 def test_the_suggested_command_makes_all_items_categories(tmp_path):
-    items = pd.DataFrame(np.random.default_rng(0).integers(1, 4, size=(200, 25))).add_prefix("T")
+    items = pd.DataFrame(np.random.default_rng(0).integers(1, 4, size=(200, 12))).add_prefix("T")
     items.to_csv(tmp_path / "data.csv", index=False)
-    found = " ".join(golem("fit", "-v", tmp_path / "data.csv", "-o", tmp_path / "out").output.split())
-    assert "25 columns contain only a few distinct whole numbers and are treated as numeric" in found
+    quick = ("--no-diagnose", "--evidence", "fast", "--effort", "fast")
+    fit = ("fit", tmp_path / "data.csv", "-o", tmp_path / "out", *quick)
+    found = " ".join(golem(*fit, "-v").output.split())
+    assert "12 columns contain only a few distinct whole numbers and are treated as numeric" in found
     assert "use --categorical all." in found
-    fit = ("fit", tmp_path / "data.csv", "-o", tmp_path / "out", "--no-diagnose")
-    assert "(25 categories)" in golem(*fit, "--categorical", "all").output
+    assert "(12 categories)" in golem(*fit, "--categorical", "all").output
     found = golem(*fit, "--categorical", "T1*", "--numeric", "all", expect=1).output
     assert "Use either --categorical T1,T10," in found
     found = golem(*fit, "--categorical", "all", "--numeric", "T7", "--lambda-sparsity", "bic").output
-    assert "(1 number, 24 categories)" in found
+    assert "(1 number, 11 categories)" in found
     assert "few distinct" not in golem(*fit, "--numeric", "T*").output
     assert "No column matches 'Q*' (--numeric 'Q*')" in golem(*fit, "--numeric", "Q*", expect=1).output
 
@@ -122,6 +123,7 @@ def _compared(table, folder, *options):
     return " ".join(golem("compare", "-v", folder / "data.csv", "-o", folder / "out", *options).output.split())
 
 
+@pytest.mark.usefixtures("methods_here")
 def test_compare_says_how_it_uses_codes(table, tmp_path):
     codes = np.arange(80) % 4
     found = _compared(pd.DataFrame({"ward": codes, "bed": codes // 2}), tmp_path, "--methods", "order")
@@ -134,12 +136,14 @@ def test_compare_says_how_it_uses_codes(table, tmp_path):
     assert "use --categorical ward." in found
 
 
+@pytest.mark.usefixtures("methods_here")
 def test_compare_names_the_methods_that_need_numbers(table, tmp_path):
     note = "Not run, they need numbers, and this table has categories: order-ev, notears"
     assert note in _compared(table, tmp_path)
     assert note not in _compared(table, tmp_path, "--methods", "order")
 
 
+@pytest.mark.usefixtures("methods_here")
 def test_compare_warns_of_levels_with_one_row(table, tmp_path):
     once = table.assign(kind=["c", *table["kind"][1:]])
     found = _compared(once, tmp_path, "--methods", "order")
