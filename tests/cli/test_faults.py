@@ -306,7 +306,8 @@ def results(folder):
     found = {}
     for path in folder.glob("*.csv"):
         frame = pd.read_csv(path)
-        frame = frame[[name for name in frame if "seconds" not in name]]
+        # The commit is that of the source, which may change while the tests run.
+        frame = frame[[name for name in frame if "seconds" not in name and name != "commit"]]
         found[path.name] = frame.sort_values(list(frame)).to_csv(index=False)
     return found
 
@@ -321,14 +322,17 @@ def require_whole(folder):
 
 
 def strays(program):
-    """Return the processes that a program has left behind, given some seconds to end."""
-    end = time.monotonic() + 20
+    """Return the processes that a program has left behind, given time to end: also those with a session of their own.
+
+    All of them have the folder for temporary files of the program. A child that imports notices only afterwards that
+    its parent has ended.
+    """
+    end, folder = time.monotonic() + 60, f"TMPDIR={program.folder / 'tmp'}".encode()
     while time.monotonic() < end:
         left = []
-        for stat in Path("/proc").glob("[0-9]*/stat"):
+        for environment in Path("/proc").glob("[0-9]*/environ"):
             with contextlib.suppress(OSError):
-                state, _, _, session = stat.read_text().rpartition(")")[2].split()[:4]
-                left += [stat.parent.name] if int(session) == program.process.pid and state != "Z" else []
+                left += [environment.parent.name] if folder in environment.read_bytes().split(b"\0") else []
         if not left:
             return []
         time.sleep(0.1)

@@ -78,6 +78,9 @@ OPTIONS: dict[str, dict[str, list[str] | None]] = {
         **{"--intervention": ["soft", "hard", "x"], "--intercepts": ["separate", "shared", "x"]},
         **{"--environment d --targets {targets}": None, "--from": FILES, "--checkpoint": ["{folder}/c.npz", ""]},
         **{"--seed": NUMBERS, "--quiet": None, "--json": None, "--unknown": None},
+        **{"--lags": ["1", "2", "auto", "999", *SMALL], "--lags 1": None, "--time": WORDS, "--unit": WORDS},
+        **{"--tiers": ["a; b; c", "a,b; *", "*; *", ";", *WORDS], "--exogenous": WORDS, "--outcome": WORDS},
+        **{"--log": WORDS, "--robust": ["ranks", "off", "x"], "--evidence": ["fast", "x"], "--strict": None},
     },
     "simulate": {
         **{"--graph": ["ER", "SF", "ER2", "SF4", "ER0", "ER-1", "ERx", "", "er1", "\x1b[2J"], "--degree": SMALL},

@@ -17,6 +17,7 @@ from fuzz import (
     documents,
     environment_tables,
     graph_files,
+    sessions,
     spreadsheets,
     table_files,
 )
@@ -33,6 +34,7 @@ KINDS: dict[str, ModuleType] = {
     "environments": environment_tables,
     "checkpoints": checkpoints,
     "spreadsheets": spreadsheets,
+    "sessions": sessions,
 }
 
 

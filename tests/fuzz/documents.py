@@ -29,6 +29,8 @@ VERSION_1 = {
 COMMANDS = {
     "report": ["report", "{graph}", "-o", "{out}/report.html"],
     "score": ["score", "{graph}", "{graph}", "--json"],
+    "effects": ["effects", "{graph}", "--on", "b", "--json"],
+    "diff": ["diff", "{graph}", "{graph}", "--json"],
     "export": ["export", "{graph}", "-o", "{out}/graph.gml"],
     "fit": ["fit", "{table}", "--from", "{graph}", "-o", "{out}", "--no-diagnose"],
 }

@@ -18,7 +18,7 @@ from fuzz.rules import RefusedError, ViolationError
 
 # Shares of the time; those that run commands take longer per input.
 SHARES = {"tables": 0.12, "graphs": 0.15, "documents": 0.27, "options": 0.18, "containers": 0.08}
-SHARES |= {"categories": 0.12, "environments": 0.08, "checkpoints": 0.04, "spreadsheets": 0.02}
+SHARES |= {"categories": 0.12, "environments": 0.08, "checkpoints": 0.04, "spreadsheets": 0.01, "sessions": 0.01}
 
 MOST_ATTEMPTS = 200
 DAMAGED = ", damaged"

@@ -66,16 +66,17 @@ class Journal:
         self._before: list[State] = []
         kept = 0
         with contextlib.suppress(FileNotFoundError):
-            content = path.read_bytes()
-            for line in content.splitlines(keepends=True):
+            lines = path.read_bytes().split(b"\n")
+            for number, line in enumerate(lines[:-1], start=1):
                 try:
-                    entry = msgspec.json.decode(line, type=Entry)
-                except msgspec.MsgspecError:
+                    self._apply(msgspec.json.decode(line, type=Entry))
+                except (msgspec.MsgspecError, ValueError, RecursionError):
+                    if number < len(lines) - 1:
+                        raise ValueError(
+                            f"{path}: Line {number} is damaged. Remove it, or start in another folder (-o)."
+                        ) from None
                     break
-                if not line.endswith(b"\n"):
-                    break
-                self._apply(entry)
-                kept += len(line)
+                kept += len(line) + 1
         self._file = path.open("ab")
         if self._file.tell() > kept:
             self._file.truncate(kept)
@@ -127,12 +128,14 @@ class Journal:
             self.refits += 1
             return
         if entry.action == "load":
-            assert entry.data is not None
+            if entry.data is None:
+                raise ValueError("There is no table.")
             self.data, self.state, self.refits = entry.data, State(), 0
             self.history, self.snapshots, self._before, self._undone = [], [], [], []
             told = f"Opened {shown(entry.data.title)}"
         elif entry.action == "edit":
-            assert entry.edit is not None
+            if entry.edit is None:
+                raise ValueError("There is no edit.")
             self._move(entry.edit.apply(self.state, frozenset(self.data.names)))
             told = entry.edit.sentence()
         elif entry.action in ("undo", "redo"):
