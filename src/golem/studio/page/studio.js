@@ -69,7 +69,7 @@ function welcome() {
   const example = (name, text) => make("button", { onclick: () => post("/api/example", { name }).catch(() => {}) }, text);
   return make("div", { className: "welcome" }, make("p", {}, "Drop a table here: CSV, Parquet, Excel or others, a row per case, a column per variable."),
     make("p", {}, "Or begin with an example: ", example("diabetes", "Diabetes, 442 patients"), " ", example("sachs", "Proteins, 853 cells")),
-    make("p", { className: "hint" }, "It stays on this computer."));
+    make("p", { className: "hint" }, "It stays on the computer that runs golem studio."));
 }
 
 function drawState(state) {
