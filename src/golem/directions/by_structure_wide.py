@@ -20,8 +20,8 @@ from golem.score.wide_score import WideScore
 
 # Pairs of halves, for the columns and again for their normal scores.
 _PAIRS = 2
-# Columns that are looked at for hidden factors and for rows that depend on each other.
-_FOR_FACTORS, _FOR_ROWS = 1000, 100
+# Columns that are looked at for rows that depend on each other.
+_FOR_ROWS = 100
 # If a larger share of the columns is not normal, the reverse of every arrow gets one edge for free, not only of those
 # near such a column: the test does not find all of them.
 _MANY_STRANGE = 0.01
@@ -55,8 +55,7 @@ def wide_evidence(
 
     margin, stability = np.full(len(graph), np.nan), np.full(len(graph), np.nan)
     moments, d = score.moments, score.d
-    sample = np.linspace(0, d - 1, min(d, _FOR_FACTORS)).astype(int)
-    if few_factors(moments.selected([moments.names[j] for j in sample])):
+    if few_factors(moments):
         return margin, stability
     Z, n = moments.standardized_columns, moments.n
     done, total = 0, 4 * _PAIRS + 2

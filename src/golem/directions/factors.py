@@ -13,6 +13,8 @@ from golem.runtime.types import Matrix
 
 # Tables with fewer columns say too little about factors, and more take too long.
 _FEWEST, _MOST = 20, 3000
+# Of very many columns, so many are looked at.
+_SAMPLE = 1000
 # One factor per so many columns and rows at most, and never more than these.
 _COLUMNS_PER_FACTOR, _ROWS_PER_FACTOR, _MOST_FACTORS = 20, 10, 30
 # Share of the squared correlations that factors leave. Simulated factor models leave at most 0.11, random graphs (ER
@@ -34,6 +36,9 @@ def few_factors(moments: Moments) -> int:
     """
     from scipy.linalg import eigh
 
+    if not moments.has_scatter:
+        sample = np.linspace(0, moments.d - 1, min(moments.d, _SAMPLE)).astype(int)
+        moments = moments.selected([moments.names[j] for j in sample])
     d, n = len(moments.names), moments.n
     most = min(d // _COLUMNS_PER_FACTOR, n // _ROWS_PER_FACTOR, _MOST_FACTORS)
     if not _FEWEST <= d <= _MOST or most < 1:

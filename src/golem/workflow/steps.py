@@ -152,7 +152,7 @@ def check(model: Golem, rows: Callable[[], Matrix | None], progress: ProgressDis
     if model.graph_.reversible is None:
         return None
     with progress.waiting("Checking the graph"):
-        found = diagnose(model, rows())
+        found = diagnose(model, None if model.fit_.score.is_sparse else rows())
     worded = [
         dataclasses.replace(one, finding=progress.worded(one.finding), remedy=progress.worded(one.remedy))
         for one in found.findings

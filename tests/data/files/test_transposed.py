@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from golem import fit_file
+from golem import Golem, fit_file
 from golem.data.reading import Reading
 from golem.data.source import open_source
 from golem.data.wide_columns import WideMoments
@@ -62,3 +62,14 @@ def test_what_only_covariances_can_do_is_refused(tmp_path, text, refused):
     source = open_source([str(tmp_path / "a.csv")], Reading(), statistics="sparse")
     with pytest.raises(ValueError, match=refused):
         source.read("error", ProgressDisplay())
+
+
+@pytest.mark.filterwarnings("ignore:n = ")
+def test_a_fit_of_very_many_columns_writes_what_it_can_check(tmp_path):
+    rows = np.random.default_rng(1).normal(size=(30, 200))
+    rows[2] += rows[0] + rows[1]
+    np.save(tmp_path / "genes.npy", rows)
+    result = fit_file(tmp_path / "genes.npy", tmp_path / "out", Golem(statistics="sparse"), transpose=True)
+    assert [(edge.source, edge.target) for edge in result.model.edges_] == [("x0", "x2"), ("x1", "x2")]
+    assert {"rows-needed", "directions", "limits"} <= {one.name for one in result.diagnosis.findings}
+    assert {"edges.csv", "graph.json", "report.html"} <= {path.name for path in result.output.iterdir()}

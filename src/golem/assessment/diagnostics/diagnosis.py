@@ -66,9 +66,14 @@ def diagnose(model: Golem, X: Any = None, *, refit: bool | None = None) -> Diagn
     check_is_fitted(model, "moments_")
     if model.graph_.reversible is None:
         raise ValueError("The learned graph has a cycle (cycles='none'), and only a DAG can be diagnosed.")
-    checked = CheckedModel(model, X, refit)
+    is_wide = not model.moments_.has_scatter
+    checked = CheckedModel(model, None if is_wide else X, refit)
     is_series = checked.table.series is not None
-    verdicts = ((name, checked.once(check)) for name, check in CHECKS if not (is_series and name in _NOT_OF_SERIES))
+    verdicts = (
+        (name, checked.once(check))
+        for name, check in CHECKS
+        if not (is_series and name in _NOT_OF_SERIES) and (name in _OF_VERY_MANY or not is_wide)
+    )
     findings = [Finding(name, *verdict) for name, verdict in verdicts if verdict is not None]
     return Diagnosis.of(findings, dependent_rows.effective_rows(checked), X if is_table(X) else None)
 
@@ -79,6 +84,10 @@ def _find_rows_needed(checked: CheckedModel) -> Verdict | None:
         return note(
             f"Not checked, because the rows come from several environments: {_FROM_ROWS_OF_ALL}.",
             "To run these checks, fit one environment at a time.",
+        )
+    if not checked.model.moments_.has_scatter:
+        return note(
+            f"Not checked, because the table has very many columns: {_FROM_ROWS}.", "To run these checks, fit fewer."
         )
     if checked.rows is not None or not checked.is_linear:
         return None
@@ -109,6 +118,9 @@ _NOT_OF_SERIES = frozenset({
     "dependent-rows", "odd-values", "spikes", "influential-rows", "outliers", "units", "determined",
     "near-duplicates", "deterministic", "near-constant", "conditioning", "rows-needed", "factors",
 })  # fmt: skip
+
+# Checks of tables with very many columns, which need neither all covariances nor other searches.
+_OF_VERY_MANY = frozenset({"rows", "factors", "density", "directions", "rows-needed", "limits"})
 
 # All checks in the order of importance, by the name of their finding. A check without a subject, such as one of levels
 # in a table of numbers, finds nothing.
