@@ -38,6 +38,7 @@ EXPERIMENTS = (
     "discrete",
     "robustness",
     "interventions",
+    "series",
 )
 
 

@@ -187,3 +187,44 @@ def test_packages_for_experiments_get_tables_and_targets(install):
         np.testing.assert_array_equal(estimate.graph, COLLIDER)
         assert estimate.is_class
     assert asked == {"gies": ([5, 7], targets), "gnies": ([5, 7], {1, 3})}
+
+
+# Entry [k, i, j]: x0 one step back causes x1, x1 causes x2 within a step.
+PAST, PRESENT = (np.array([[0, 1, 0], [0, 0, 0], [0, 0, 0]]), np.array([[0, 0, 0], [0, 0, 1], [0, 0, 0]]))
+
+
+def test_var_lingam_is_transposed(install):
+    class VARLiNGAM:
+        def __init__(self, lags, **_):
+            assert lags == 2
+
+        def fit(self, X):
+            self.adjacency_matrices_ = np.array([PRESENT.T, PAST.T])  # it leaves out the last lag
+
+    install("lingam", VARLiNGAM=VARLiNGAM)
+    found = OTHER_PACKAGES["var-lingam"].learn_series(np.zeros((20, 3)), 2)
+    assert found.graph.shape == (9, 9)
+    assert list(zip(*np.nonzero(found.graph), strict=True)) == [(1, 2), (3, 1)]
+    assert not found.direction_from
+
+
+def test_marks_of_tigramite_are_arrows_and_links(install):
+    marks = np.full((3, 3, 2), "", dtype="<U3")
+    marks[0, 1, 1], marks[1, 2, 0], marks[2, 1, 0] = "-->", "-->", "<--"
+    marks[0, 1, 0] = marks[1, 0, 0] = "o-o"
+
+    class PCMCI:
+        def __init__(self, frame, test, verbosity):
+            pass
+
+        def run_pcmciplus(self, tau_min, tau_max, pc_alpha):
+            assert (tau_min, tau_max) == (0, 1)
+            return {"graph": marks}
+
+    install("tigramite.pcmci", PCMCI=PCMCI)
+    install("tigramite.data_processing", DataFrame=lambda X: X)
+    install("tigramite.independence_tests.parcorr", ParCorr=lambda **_: None)
+    found = OTHER_PACKAGES["pcmci-plus"].learn_series(np.zeros((20, 3)), 1)
+    assert list(zip(*np.nonzero(found.graph), strict=True)) == [(0, 1), (1, 2), (3, 1)]
+    assert found.direction_from == {(0, 1): "unchecked"}
+    assert found.partially_directed()[1, 0]

@@ -60,6 +60,9 @@ def compare(
     table: TableOptions = TableOptions(),  # noqa: B008
     environment: options.EnvironmentColumn = None,
     targets: options.TargetsOption = None,
+    lags: options.Lags = None,
+    time: options.TimeColumn = None,
+    unit: options.UnitColumn = None,
 ) -> None:
     """Run several methods on one table and compare their graphs.
 
@@ -80,6 +83,7 @@ def compare(
       `flopsearch-mbic`: other packages
     - `order-soft`, `order-hard`, `gies`, `gnies`: methods for experiments; with --environment only these and `order`
       run, and `order` then means `order-soft`
+    - `pcmci-plus`, `var-lingam`: other packages, for time series; with --lags only these and `order` run
 
     Names that end in `-mbic` use the same penalty per edge as `order`, so only the search differs.
 
@@ -92,6 +96,8 @@ def compare(
     from golem.comparison.result import COMPARISON_FILES, report_comparison
     from golem.comparison.run import compare_file, default_methods, packages_not_installed
     from golem.data.files.standard_input import spooled
+    from golem.data.series import with_lags
+    from golem.data.series_reading import SeriesChoice
     from golem.data.source import open_table
     from golem.data.targets import read_targets
     from golem.data.typed_edges import with_edges
@@ -100,7 +106,7 @@ def compare(
     chosen = [name for name in options.all_names(methods) if name]
     everything = not chosen
     if paper:
-        chosen = [*PAPER_RECIPE, *(chosen or default_methods(environment is not None))]
+        chosen = [*PAPER_RECIPE, *(chosen or default_methods(environment is not None, lags is not None))]
     with options.reading("--methods"):
         require_known(chosen)
     with user_errors(), spooled([data]) as paths:
@@ -112,14 +118,17 @@ def compare(
             reading = dataclasses.replace(reading, environment=environment)
         with showing_warnings(quiet), naming([data], [] if targets is None else [targets]):
             known_targets = None if targets is None else read_targets(targets)
-            source = open_table(paths, reading, table.drop_dependent, table.missing, bars, known_targets)
+            series = SeriesChoice(options.number_of_lags(lags), time, unit)
+            series.check()
+            how: Any = (table.drop_dependent, table.missing, bars, known_targets, series)
+            source = open_table(paths, reading, *how)
         require_kept([*source.paths, *([truth] if truth else [])], output, COMPARISON_FILES)
         if (output / "graph.json").exists():
             raise ValueError(
                 f"The folder {str(output)!r} holds results of `golem fit`, and its report.html would be overwritten. "
                 "Choose another folder with -o."
             )
-        obeyed = with_edges(known, forbid, require, source.names)
+        obeyed = with_edges(known, forbid, require, with_lags(source.names, series.lags))
         others = [file for file in (truth, targets) if file is not None]
         with showing_warnings(quiet), bars.comparing(time_limit) as show, naming([data], others):
             result = compare_file(
@@ -146,9 +155,9 @@ def compare(
     elif not quiet:
         left_out = dict(result.left_out)
         everything = everything and not result.settings.get("score")  # all other methods need numbers
-        if everything and not paper and environment is None:
+        if everything and not paper and environment is None and lags is None:
             left_out["the paper's recipe takes minutes (add --paper)"] = PAPER_RECIPE
-        absent = packages_not_installed(environment is not None)
+        absent = packages_not_installed(environment is not None, lags is not None)
         if everything and absent:
             left_out["not installed"] = tuple(f"{name} ({command})" for name, command in absent.items())
         for line in _screen(result, output, left_out):

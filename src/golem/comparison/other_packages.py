@@ -2,13 +2,16 @@
 
 Each adapter takes rows of shape (n, d) and returns an `Estimate` with `graph[i, j]` for i -> j. It transposes and
 centres where a package needs it. Adapters to packages that learn from experiments take one array per environment and
-the numbers of its targets. The settings are those that the package recommends. A name that ends in "-mbic" has
-golem's default penalty per edge instead, so that only the searches differ.
+the numbers of its targets; those to packages for time series take the rows in order and the number of lags. The
+settings are those that the package recommends. A name that ends in "-mbic" has golem's default penalty per edge
+instead, so that only the searches differ.
 """
 
 from __future__ import annotations
 
+import contextlib
 import importlib.util
+import io
 import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
@@ -64,6 +67,7 @@ class OtherPackage:
     learn: Callable[[NDArray[Any]], Estimate]
     learn_environments: Callable[[list[Matrix], list[list[int]]], Estimate] | None = None
     imports: str = ""  # what `learn` imports, if that takes long
+    learn_series: Callable[[Matrix, int], Estimate] | None = None
 
     @property
     def is_installed(self) -> bool:
@@ -141,6 +145,28 @@ def _gnies(tables: list[Matrix], targets: list[list[int]]) -> Estimate:
     return of_class(np.asarray(gnies.fit(tables, known_targets={node for some in targets for node in some})[1]) != 0)
 
 
+def _pcmci_plus(X: Matrix, lags: int = 0) -> Estimate:
+    """Run PCMCI+ with partial correlations."""
+    from tigramite.data_processing import DataFrame
+    from tigramite.independence_tests.parcorr import ParCorr
+    from tigramite.pcmci import PCMCI
+
+    with contextlib.redirect_stdout(io.StringIO()):
+        search = PCMCI(DataFrame(X), ParCorr(significance="analytic"), verbosity=0)
+        marks = search.run_pcmciplus(tau_min=0, tau_max=lags, pc_alpha=0.01)["graph"]
+    return of_lags(np.moveaxis((marks == "-->") | np.isin(marks, ["o-o", "x-x"]), 2, 0))
+
+
+def _var_lingam(X: Matrix, lags: int) -> Estimate:
+    from lingam import VARLiNGAM
+
+    model = VARLiNGAM(lags=lags, criterion=None, prune=True)
+    model.fit(X)
+    found = np.zeros((lags + 1, X.shape[1], X.shape[1]), dtype=bool)
+    found[: len(model.adjacency_matrices_)] = np.asarray(model.adjacency_matrices_) != 0
+    return of_lags(np.swapaxes(found, 1, 2))  # lingam has [k, i, j] for j -> i
+
+
 def _pgmpy_hill_climbing(codes: NDArray[np.intp], score: str) -> Estimate:
     from pgmpy.causal_discovery import HillClimbSearch
 
@@ -186,6 +212,20 @@ def of_weights(weights: Any) -> Estimate:
     return Estimate(graph, False, graph if is_dag(graph) else None, B)
 
 
+def of_lags(lagged: NDArray[np.bool_]) -> Estimate:
+    """Return the graph over the columns of a series: the present, then one step back, and so on.
+
+    Entry [k, i, j] says that i, k steps back, is a cause of j; links are set in both directions.
+    """
+    d = lagged.shape[1]
+    graph: BoolMatrix = np.zeros((d * len(lagged),) * 2, dtype=bool)
+    graph[:, :d] = lagged.reshape(-1, d)
+    links = np.triu(lagged[0] & lagged[0].T)
+    graph[:d, :d] &= ~links.T
+    sources = {(int(i), int(j)): "unchecked" for i, j in np.argwhere(links)}
+    return Estimate(graph, False, graph if is_dag(graph) else None, direction_from=sources)
+
+
 def of_class(graph: BoolMatrix) -> Estimate:
     """Return the estimate of a method that learns an equivalence class."""
     try:
@@ -212,6 +252,10 @@ OTHER_PACKAGES: dict[str, OtherPackage] = {
     "flopsearch-mbic": OtherPackage("flopsearch", "flopsearch", _flopsearch_mbic),
     "gies": OtherPackage("gies", "gies", lambda X: _gies([X], [[]]), _gies),
     "gnies": OtherPackage("gnies", "gnies", lambda X: _gnies([X], [[]]), _gnies),
+    "pcmci-plus": OtherPackage(
+        "tigramite", "tigramite", _pcmci_plus, imports="tigramite.pcmci", learn_series=_pcmci_plus
+    ),
+    "var-lingam": OtherPackage("lingam", "lingam", _lingam, learn_series=_var_lingam),
 }
 # Methods for tables of categories; their rows are codes of levels.
 CATEGORY_PACKAGES: dict[str, OtherPackage] = {

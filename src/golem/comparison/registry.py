@@ -75,6 +75,9 @@ def _compile_measure() -> None:
 PAPER_RECIPE = ("golem-ev", "golem-nv")
 # Methods that learn from several environments, and only from these.
 INTERVENTIONAL = ("order-soft", "order-hard", "gies", "gnies")
+# Methods for time series, and methods that can learn from lags.
+OF_SERIES = tuple(name for name, other in OTHER_PACKAGES.items() if other.learn_series is not None)
+USE_LAGS = ("order", *OF_SERIES)
 # Methods that can learn from several environments; order is then order-soft.
 _USE_ENVIRONMENTS = ("order", *INTERVENTIONAL)
 # Scores that need categories, of which the last two need a table without numbers.
@@ -145,7 +148,14 @@ def learn_with(name: str, table: Table, knowledge: Knowledge | None = None) -> E
     _require_usable(name, table)
     if name in OTHER_PACKAGES:
         return _learn_elsewhere(OTHER_PACKAGES[name], name, table, knowledge)
-    model = METHODS[name].model().set_params(knowledge=knowledge).fit(table)
+    lags = (table.series.lags or None) if table.series is not None else None
+    model = METHODS[name].model().set_params(knowledge=knowledge)
+    if lags is not None:
+        model.set_params(lags=lags).fit(table).check_if_kept()
+        graph = model.graph_
+        edges = graph.matrix()
+        return Estimate(edges, False, edges, graph.matrix(graph.weights), dict(graph.directions()))
+    model.fit(table)
     member, weights = getattr(model, "adjacency_", None), getattr(model, "weights_", None)
     if weights is None:
         return Estimate(model.cpdag_, True, member)
@@ -169,6 +179,8 @@ def _require_usable(name: str, table: Table) -> None:
         )
     if table.environments and name not in _USE_ENVIRONMENTS:
         raise ValueError(f"{name} cannot use environments. The methods that can are {', '.join(_USE_ENVIRONMENTS)}.")
+    if table.lags.any() and name not in USE_LAGS:
+        raise ValueError(f"{name} cannot use lags. The methods that can are {', '.join(USE_LAGS)}.")
     if name in INTERVENTIONAL and not table.environments:
         raise ValueError(f"{name} needs environments and their targets.")
     if name not in _BY_CATEGORIES:
@@ -188,11 +200,24 @@ def _require_usable(name: str, table: Table) -> None:
         )
 
 
+def _rows_in_order(name: str, table: Table, windows: Matrix) -> Matrix:
+    """Return the rows of a series, given its windows."""
+    series = table.series
+    assert series is not None
+    d = len(series.variables)
+    if series.units or (series.lags and not np.array_equal(windows[1:, d : 2 * d], windows[:-1, :d])):
+        raise ValueError(f"{name} needs one series without units, gaps and missing values.")
+    before = windows[0].reshape(series.lags + 1, d)[:0:-1]
+    return np.concatenate([before, windows[:, :d]])
+
+
 def _learn_elsewhere(other: OtherPackage, name: str, table: Table, knowledge: Knowledge | None) -> Estimate:
     """Run a method of another package."""
     if knowledge is not None and not knowledge.is_empty:
         raise ValueError(f"{name} cannot use knowledge. Leave the knowledge or this method out.")
     rows = complete_rows(table)
+    if rows is not None and table.series is not None and other.learn_series is not None:
+        return other.learn_series(_rows_in_order(name, table, rows[0]), table.series.lags)
     if rows is None or (table.environments and other.learn_environments is None):
         raise ValueError(f"{name} needs rows, not Moments.")
     if other.learn_environments is not None and table.environments:

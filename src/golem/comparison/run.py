@@ -20,8 +20,10 @@ from golem.comparison.registry import (
     CATEGORY_SCORES,
     INTERVENTIONAL,
     METHODS,
+    OF_SERIES,
     PAPER_RECIPE,
     USE_CATEGORIES,
+    USE_LAGS,
     complete_rows,
     needs_rows,
     require_known,
@@ -29,11 +31,13 @@ from golem.comparison.registry import (
 from golem.comparison.result import Comparison, Row, Step
 from golem.data.coded_tables import counts_in_moments
 from golem.data.files.table_files import Paths, listed
-from golem.data.inputs import check_knowledge, read_knowledge, require_shape
+from golem.data.inputs import check_knowledge, read_knowledge, require_shape, table_knowledge
 from golem.data.knowledge import Knowledge, NamedKnowledge, as_knowledge
 from golem.data.levels import warn_of_single_rows
 from golem.data.missing import MissingChoice
 from golem.data.reading import Reading
+from golem.data.series import LagChoice
+from golem.data.series_reading import SeriesChoice
 from golem.data.source import CovarianceSource, Source, TableSource, open_table
 from golem.data.table import Table
 from golem.data.table_checks import check_table
@@ -70,6 +74,9 @@ def compare(
     targets: Mapping[Any, Any] | None = None,
     knowledge: Knowledge | NamedKnowledge | None = None,
     missing: MissingChoice = "error",
+    lags: LagChoice | None = None,
+    time: Any = None,
+    unit: Any = None,
     time_limit: float | None = TIME_LIMIT,
     callback: Callable[[Step], None] | None = None,
 ) -> Comparison:
@@ -127,7 +134,8 @@ def compare(
         raise ProblemError(Parameter("time_limit"), f" must be positive; got {time_limit}.")
     if isinstance(X, str | Path):
         raise ValueError(f"X must be a table or Moments; got the path {str(X)!r}. Use compare_file for files.")
-    table, warned = _read(X, environments, targets, missing)
+    series = SeriesChoice(lags, time, unit)
+    table, warned = _read(X, environments, targets, missing, series)
     variables, score = table.names, score_of(table, ScoreSettings(missing=missing))
     left_out: dict[str, tuple[str, ...]] = {}
     if chosen is None:
@@ -136,7 +144,7 @@ def compare(
     unnamed = [name for name in variables if name not in truth.names] if isinstance(truth, NamedGraph) else []
     if unnamed:
         warned[f"The truth does not name the columns {quoted(unnamed)}; they count as isolated there."] = ()
-    masks = read_knowledge(knowledge, variables)
+    masks = read_knowledge(None, variables) if knowledge is None else table_knowledge(knowledge, table)
     found: list[Row] = []
     estimates: dict[str, Estimate] = {}
     with MethodProcess((table, masks), names, time_limit, callback) as process:
@@ -145,7 +153,7 @@ def compare(
         outcome = outcomes[name]
         for warning in outcome.warnings:
             warned[warning] = (*warned.get(warning, ()), name)
-        row = _row(name, outcome, true_graph)
+        row = _row(name, outcome, true_graph, classes=not table.lags.any())
         if outcome.estimate is not None:
             estimates[name] = outcome.estimate
             row = _with_scores(row, outcome.estimate, score, true_graph)
@@ -181,6 +189,9 @@ def compare_file(
     drop_dependent: bool = False,
     environment: str | None = None,
     targets: Mapping[Any, Any] | str | Path | None = None,
+    lags: LagChoice | None = None,
+    time: str | None = None,
+    unit: str | None = None,
     progress: ProgressDisplay | None = None,
     **options: Any,
 ) -> Comparison:
@@ -205,13 +216,18 @@ def compare_file(
     if not isinstance(source, TableSource | CovarianceSource):
         known = read_targets(targets) if isinstance(targets, str | Path) else targets
         reading = Reading(columns, drop, header, na, categorical, numeric, covariance, rows, environment)
-        source = open_table([str(one) for one in listed(source)], reading, drop_dependent, missing, progress, known)
-    check_knowledge(options.get("knowledge"), source.names)
+        series = SeriesChoice(lags, time, unit)
+        series.check()
+        paths = [str(one) for one in listed(source)]
+        source = open_table(paths, reading, drop_dependent, missing, progress, known, series)
+    if not source.series:
+        check_knowledge(options.get("knowledge"), source.names)
     graph = None
     if truth is not None:
         graph = read_graph(truth)
         try:
-            graph.aligned(source.names)
+            if not source.series:
+                graph.aligned(source.names)
         except ValueError as error:
             found = str(error).removesuffix(".")
             raise ValueError(f"{truth} does not match the table: {found}. Remove them from the truth.") from None
@@ -224,7 +240,7 @@ def compare_file(
 
 def _suited(table: Table, score: NodeScore) -> tuple[list[str], dict[str, tuple[str, ...]]]:
     """Return the methods that can use a table, and the others by the reason why they cannot."""
-    names, left_out = default_methods(bool(table.environments)), {}
+    names, left_out = default_methods(bool(table.environments), bool(table.lags.any())), {}
     if table.coding.categories:
         left_out["they need numbers, and this table has categories"] = [n for n in names if n not in USE_CATEGORIES]
         usable = [name for name in CATEGORY_SCORES if table.coding.is_discrete or name == "mixed"]
@@ -238,25 +254,29 @@ def _suited(table: Table, score: NodeScore) -> tuple[list[str], dict[str, tuple[
     return names, {reason: tuple(found) for reason, found in left_out.items() if found}
 
 
-def default_methods(with_environments: bool = False) -> list[str]:
+def default_methods(with_environments: bool = False, with_lags: bool = False) -> list[str]:
     """Return the installed methods for tables of numbers, without the paper's recipe, which takes minutes."""
+    if with_lags:
+        return [name for name in USE_LAGS if name not in OTHER_PACKAGES or OTHER_PACKAGES[name].is_installed]
     by_score = [f"order-{score}" for score in CATEGORY_SCORES]
     installed = [*METHODS, *(name for name, other in OTHER_PACKAGES.items() if other.is_installed)]
     suited = [name for name in installed if (name in INTERVENTIONAL) == with_environments]
-    return [name for name in suited if name not in (*PAPER_RECIPE, *by_score)]
+    return [name for name in suited if name not in (*PAPER_RECIPE, *by_score, *OF_SERIES)]
 
 
-def packages_not_installed(with_environments: bool = False) -> dict[str, str]:
+def packages_not_installed(with_environments: bool = False, with_lags: bool = False) -> dict[str, str]:
     """Return the methods for the data that are not installed, with the command that installs them."""
     missing = {name: other.install for name, other in OTHER_PACKAGES.items() if not other.is_installed}
+    missing = {name: command for name, command in missing.items() if (name in OF_SERIES) == with_lags}
     return {name: command for name, command in missing.items() if (name in INTERVENTIONAL) == with_environments}
 
 
 def _read(
-    X: Any, environments: Any, targets: Mapping[Any, Any] | None, missing: MissingChoice
+    X: Any, environments: Any, targets: Mapping[Any, Any] | None, missing: MissingChoice, series: SeriesChoice
 ) -> tuple[Table, dict[str, tuple[str, ...]]]:
     """Return the table, and the warnings about it; raise a ValueError if no graph can be learned from it."""
-    table = read_table(X, environments=environments, targets=targets, missing=missing)
+    series.check()
+    table = read_table(X, environments=environments, targets=targets, missing=missing, series=series)
     rows = complete_rows(table)
     table = table.without_rows()
     with warnings.catch_warnings(record=True) as caught:
@@ -305,8 +325,8 @@ def _true_graph(truth: Any, names: tuple[str, ...]) -> BoolMatrix:
     return metrics.as_truth(truth, names)
 
 
-def _row(name: str, outcome: Outcome, truth: BoolMatrix | None) -> Row:
-    """Return the row of a method, with the number of edges and the distances to the truth."""
+def _row(name: str, outcome: Outcome, truth: BoolMatrix | None, classes: bool = True) -> Row:
+    """Return the row of a method, with the number of edges and the distances to the truth, and of `classes`."""
     row = Row(name, seconds=outcome.seconds, status=outcome.status, message=outcome.message)
     estimate = outcome.estimate
     if estimate is None:
@@ -316,7 +336,8 @@ def _row(name: str, outcome: Outcome, truth: BoolMatrix | None) -> Row:
     if truth is None:
         return row
     scored = metrics.evaluate(truth, graph, cpdag=estimate.is_class)
-    numbers: dict[str, Any] = {key: getattr(scored, key) for key in ("shd", "shd_c", "sid", "tpr")}
+    kinds = ("shd", "shd_c", "sid", "tpr") if classes else ("shd", "tpr")
+    numbers: dict[str, Any] = {key: getattr(scored, key) for key in kinds}
     numbers = {key: None if math.isnan(value) else value for key, value in numbers.items()}
     return replace(row, **numbers)
 

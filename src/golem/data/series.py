@@ -98,6 +98,12 @@ def lagged_name(name: str, lag: int) -> str:
     return f"{name}@{lag}" if lag else name
 
 
+def with_lags(names: Sequence[str], lags: LagChoice | None) -> list[str]:
+    """Return the columns that knowledge can name: also their lags, if there are some."""
+    steps = MOST_LAGS if lags == "auto" else lags or 0
+    return [lagged_name(name, lag) for lag in range(steps + 1) for name in names]
+
+
 def require_lag_names(names: Sequence[str], lags: int) -> None:
     """Raise a ValueError if a column has the name of a lag of another one."""
     known = set(names)

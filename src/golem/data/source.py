@@ -129,11 +129,12 @@ def open_table(
     missing: MissingChoice,
     progress: ProgressDisplay,
     targets: Targets | None = None,
+    series: SeriesChoice | None = None,
 ) -> Source:
     """Open a table, of which all rows may be read, without columns that cannot be used if `drop_dependent`."""
-    source = open_source(paths, reading, checked=True, whole=True, targets=targets)
+    source = open_source(paths, reading, checked=True, whole=True, targets=targets, series=series)
     if drop_dependent and (unusable := source.unusable(missing, progress)):
-        return open_table(paths, reading.without(unusable, progress), False, missing, progress, targets)
+        return open_table(paths, reading.without(unusable, progress), False, missing, progress, targets, series)
     return source
 
 
@@ -144,6 +145,7 @@ class CovarianceSource:
     has_rows = False
     checked_rows = None
     summary = None
+    series = SeriesChoice()
 
     def __init__(self, paths: Sequence[str], reading: Reading, divided: bool, scheduler: str | None) -> None:
         self.paths = find_files(paths)
@@ -235,11 +237,11 @@ class TableSource:
         statistics: Statistics = "dense",
         robust: RobustChoice = "off",
     ) -> None:
-        self._series, self._robust = series or SeriesChoice(), robust
-        alone = not (files.labels or self._series or scheduler)
+        self.series, self._robust = series or SeriesChoice(), robust
+        alone = not (files.labels or self.series or scheduler)
         self._is_wide = alone and (statistics == "sparse" or (statistics == "auto" and len(files.names) >= WIDE_FROM))
         for parameter in ("time", "unit"):
-            if (column := getattr(self._series, parameter)) is not None:
+            if (column := getattr(self.series, parameter)) is not None:
                 require_column(files, column, parameter)
         self.files, self._targets, self._whole, self._scheduler = files, targets, whole, scheduler
         self._strict = strict
@@ -303,7 +305,7 @@ class TableSource:
                 )
         found = [self._part(label, shards) for label, shards in parts.items()]
         table = Table.of_parts(found, self._targets) if self.files.labels else Table(tuple(found))
-        if self._series:
+        if self.series:
             table = self._windows(table, missing)
         self._read = missing, table
         if len(found) == 1 and table.n == table.d and table.coding.is_numeric and self.checked_rows is not None:
@@ -331,8 +333,8 @@ class TableSource:
             raise unusable_error(found)
         self._rows_read = table.parts[0].moments.rows
         if not self._by_rows:
-            return series_from_files(self.files, self._series, missing, self._shards)
-        choice, rows = self._series, read_rows(self.files).values
+            return series_from_files(self.files, self.series, missing, self._shards)
+        choice, rows = self.series, read_rows(self.files).values
         time, unit = (None if name is None else read_cells(self.files, name) for name in (choice.time, choice.unit))
         coded = CodedTable(self.files.coding, rows)
         return series_table(coded, time, unit, 0 if choice.lags is None else choice.lags, missing, True)
@@ -364,7 +366,7 @@ class TableSource:
 
     def treatment(self, progress: ProgressDisplay) -> tuple[MissingChoice, list[Unusable]] | None:
         """Return the treatment of missing values that suits the table, and the columns to leave out for it, if any."""
-        if not self._by_rows or self._series.unit is not None:
+        if not self._by_rows or self.series.unit is not None:
             return "drop", []  # EM needs all rows in memory, and no units
         rows = self._rows_for_em(progress).values[:, : len(self.names)]
         table = CodedTable(self.files.coding, rows)

@@ -22,7 +22,7 @@ from golem.data.inputs import check_knowledge
 from golem.data.knowledge import Knowledge, NamedKnowledge, as_knowledge
 from golem.data.levels import warn_of_single_rows
 from golem.data.reading import Reading
-from golem.data.series import MOST_LAGS, lagged_name
+from golem.data.series import with_lags
 from golem.data.source import Source, open_source
 from golem.data.table_checks import require_enough_rows
 from golem.data.table_reading import Targets
@@ -252,7 +252,7 @@ def fit_file(
             if drop_dependent and (unusable := opened.source.unusable(opened.missing, progress)):
                 opened.leave_out(unusable)
             source = opened.source
-            names = _with_lags(model, source.names)
+            names = with_lags(source.names, model.lags)
             _add_edges(model, listed(forbid), listed(require), names, source.all_names, progress)
             table = opened.read(progress)
             model.set_params(missing=opened.missing)
@@ -344,12 +344,6 @@ def _files(
     """Return what a later run needs to read the same files."""
     known = str(targets) if isinstance(targets, str | Path) else None
     return {"paths": paths, "folder": _path_to_here(folder)} | vars(reading) | {"targets": known}
-
-
-def _with_lags(model: Golem, names: Sequence[str]) -> list[str]:
-    """Return the columns that knowledge can name: also their lags, if there are some."""
-    lags = MOST_LAGS if model.lags == "auto" else model.lags or 0
-    return [lagged_name(name, lag) for lag in range(lags + 1) for name in names]
 
 
 def _add_edges(

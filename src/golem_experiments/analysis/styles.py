@@ -58,6 +58,8 @@ STYLES: dict[str, Style] = {
     "pgmpy-hc-bic": Style(PURPLE, "d", DOTTED, open=True),
     "pgmpy-ges-bic": Style(ORANGE, "P"),
     "causal-learn-ges-bdeu": Style(BROWN, "h"),
+    "pcmci-plus": Style(PURPLE, "D"),
+    "var-lingam": Style(ORANGE, "P"),
     "notears-l1": Style(GREEN, "^"),
     "notears": Style(GREEN, "v", DOTTED),
     "fgs": Style(PURPLE, "D"),

@@ -24,6 +24,7 @@ _LABELS = {
     "shd": "SHD / d", "shd_c": "SHD-C / d", "sid": "SID / d", "tpr": "TPR", "h": "h(B)", "fit_seconds": "seconds",
     "shd_i": "SHD-I", "cyclic": "share cyclic", "columns": "", "d": "variables d", "n": "samples n",
     "weight_scale": "weight scale alpha", "score_gap": "S(B) / d minus golem-nv's",
+    "f1_within": "F1 within a step", "f1_lagged": "F1 of the past",
 }  # fmt: skip
 
 
