@@ -204,7 +204,7 @@ def plot_responses(
 
     rows = [number_of(name, responses.names) for name in (responses.names if sources is None else sources)]
     columns = [number_of(name, responses.names) for name in (responses.names if targets is None else targets)]
-    size = (1.9 * len(columns) + 0.6, 1.5 * len(rows) + 0.6)
+    size = (2.3 * len(columns) + 0.6, 1.5 * len(rows) + 0.6)
     if figure is None:
         import matplotlib.pyplot as plt
 
