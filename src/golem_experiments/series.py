@@ -141,7 +141,7 @@ def _not_behind(table: Table) -> Iterable[Finding]:
             for metric, what in F1.items():
                 more = paired(rows, metric, "order", other)
                 if more.count > 2:
-                    yield f"{name}, {what} ({other}): {more.signed()}", more.value > -2 * more.error
+                    yield f"{name}, {what} ({other}): {more.signed()}", more.value >= -2 * more.error
 
 
 @judge("order", "pcmci-plus", title="Seconds of PCMCI+ / seconds of order", criterion=f"at least {_TIMES_FASTER}")

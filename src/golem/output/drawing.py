@@ -30,7 +30,11 @@ def component() -> tuple[str, str]:
 
 
 def layouts(
-    matrix: ArrayLike, widths: Sequence[float], tiers: Sequence[Sequence[int]] = (), turned: bool | None = None
+    matrix: ArrayLike,
+    widths: Sequence[float],
+    tiers: Sequence[Sequence[int]] = (),
+    labels: Sequence[str] = (),
+    turned: bool | None = None,
 ) -> list[dict[str, Any]]:
     """Return the layouts of a graph, with causes above their effects, and with causes left of them.
 
@@ -44,6 +48,8 @@ def layouts(
         Groups of nodes, one after the other.
     turned : bool, optional
         Whether there is a layout from left to right; by default up to 120 nodes.
+    labels : sequence of str
+        Names of the groups; by default their numbers.
 
     Returns
     -------
@@ -63,7 +69,7 @@ def layouts(
     found = {"down": tiered_layout(adjacency, widths, groups)}
     if turned or (turned is None and len(adjacency) <= LARGEST_TURNED_GRAPH):
         found["right"] = rightward_layout(adjacency, widths, groups)
-    labels = [f"tier {number}" for number in filled]
+    labels = [labels[number - 1] if labels else f"tier {number}" for number in filled]
     return [_plain(orientation, layout, labels, begin) for orientation, (layout, begin) in found.items()]
 
 

@@ -23,6 +23,7 @@ from golem.graphs.named_graph import NamedGraph
 from golem.output.document import SCORE_WORDS, Supplement, describe
 from golem.output.report.content import model_content, scatter_plots
 from golem.output.report.page import render
+from golem.output.report.series_summary import summary_picture
 from golem.output.report.words import report_words
 from golem.runtime.files import write_text
 from golem.runtime.version import __version__
@@ -132,6 +133,7 @@ def report_document(
             words=report_words(document, words),
             penalty=_first_penalty(document),
             halves=HALVES,
+            summary=summary_picture(document),
         )
     except RecursionError:
         raise ValueError("The settings in the graph document are nested too deeply for a page.") from None

@@ -11,6 +11,7 @@ import msgspec
 import numpy as np
 
 from golem.assessment.diagnostics import EdgeScatter
+from golem.data.series import split_lag
 from golem.data.table_summary import TableSummary
 from golem.graphs.edges import Edges
 from golem.graphs.graph_document import GraphDocument
@@ -63,7 +64,7 @@ def model_content(
         graphs.append(graph_entry("consensus of the bootstrap", rows, names))
     used, shown = document.used or {}, document.plain()
     return (
-        drawing(names, edges, document.knowledge, graphs[0])
+        drawing(names, edges, document.knowledge, graphs[0], _steps(document))
         | numbered_knowledge(document.knowledge, names)
         | {
             "kind": "model",
@@ -160,11 +161,12 @@ def drawing(
     edges: Edges,
     knowledge: Mapping[str, Any] | None = None,
     graph: Mapping[str, Any] | None = None,
+    steps: Mapping[str, Sequence[int]] = MappingProxyType({}),
 ) -> dict[str, Any]:
     """Return names, labels, causal order, the first view and, unless the graph is large, the places of its nodes.
 
-    Tiers of the knowledge are below each other. With a graph, the result of `graph_entry`, the page of a graph with
-    many edges opens with its strongest ones.
+    Tiers of the knowledge are below each other, or the steps in time of a series. With a graph, the result of
+    `graph_entry`, the page of a graph with many edges opens with its strongest ones.
     """
     labels = [node_label(name) for name in names]
     large = len(names) > LARGEST_DRAWN_GRAPH or len(edges) > MOST_DRAWN_EDGES
@@ -179,16 +181,28 @@ def drawing(
     }
     if large:  # neighbourhoods are laid out in the page
         return shown | {"widths": node_widths(labels), "layouts": [], "large": True} | _opening(NEIGHBOURHOOD)
-    tiers, adjacency = numbered_knowledge(knowledge, names)["tiers"], edges.matrix()
+    tiers, adjacency = [*steps.values()] or numbered_knowledge(knowledge, names)["tiers"], edges.matrix()
     widths = node_widths(labels, adjacency)
     strong = _strong_drawing(labels, graph, tiers) if many and graph is not None else None
     around_hub = strong is None or len(names) >= SMALLEST_GROUPED_GRAPH
     opening = WHOLE if not many else NEIGHBOURHOOD if around_hub else STRONGEST
     return (
         shown
-        | {"widths": widths, "layouts": layouts(adjacency, widths, tiers), "large": False}
+        | {"widths": widths, "layouts": layouts(adjacency, widths, tiers, [*steps]), "large": False}
         | _opening(opening, strong)
     )
+
+
+def _steps(document: GraphDocument) -> dict[str, list[int]]:
+    """Return the columns of a series by their step in time, the earliest first."""
+    if not document.lags:
+        return {}
+    known = set(document.names)
+    found: dict[int, list[int]] = {lag: [] for lag in range(document.lags, -1, -1)}
+    for k, name in enumerate(document.names):
+        found[split_lag(name, known)[1]].append(k)
+    words = {0: "now"}
+    return {words.get(lag, f"{lag} back"): columns for lag, columns in found.items()}
 
 
 def _opening(view: int, strong: dict[str, Any] | None = None) -> dict[str, Any]:
