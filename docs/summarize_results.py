@@ -53,6 +53,7 @@ BEYOND = {
     "discrete": "tables of categories",
     "robustness": "violated assumptions",
     "interventions": "experiments",
+    "series": "time series",
 }
 # Claims of these experiments that are ours begin so.
 FURTHER = "Beyond the paper"

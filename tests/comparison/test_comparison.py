@@ -320,7 +320,7 @@ def test_bad_input_is_refused_before_anything_runs(drawn):
         compare(drawn.data, ["nottears"])
     with pytest.raises(ValueError, match=r"Unknown method 'NOTEARS'\. Did you mean 'notears'\?$"):
         compare(drawn.data, ["NOTEARS"])
-    with pytest.raises(ValueError, match=r"Unknown method 'x'\. The methods are 'golem-ev', .*, 'gnies'\.$"):
+    with pytest.raises(ValueError, match=r"Unknown method 'x'\. The methods are 'golem-ev', .*, 'var-lingam'\.$"):
         compare(drawn.data, ["x"])
     with pytest.raises(ValueError, match="Constant columns"):
         compare(np.ones((10, 3)), ["pc"])
@@ -343,7 +343,10 @@ def test_every_method_has_its_name():
     assert METHODS["order-nv"].model().solver == "order"
     offered = [set(default_methods(kind)) | set(packages_not_installed(kind)) for kind in (False, True)]
     assert offered[1] == {"order-soft", "order-hard", "gies", "gnies"}
+    lagged = set(default_methods(with_lags=True)) | set(packages_not_installed(with_lags=True))
+    assert lagged == {"order", "pcmci-plus", "var-lingam"}
     others = {"golem-ev", "golem-nv", "order-mixed", "order-bdeu", "order-discrete-bic"} | offered[1]
+    others |= lagged - {"order"}
     assert offered[0] == (set(METHODS) | set(OTHER_PACKAGES)) - others
     assert golem.compare is compare
 
