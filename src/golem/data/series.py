@@ -171,7 +171,6 @@ def row_order(n: int, time: Any = None, unit: Any = None) -> RowOrder:
     labels, codes = (None, np.zeros(n, dtype=np.intp)) if unit is None else _coded(unit, n, "unit")
     notes: list[str] = []
     if time is None:
-        notes.append("The order of the rows is taken for time.")
         order = np.argsort(codes, kind="stable")
         moments = None
     else:

@@ -32,6 +32,9 @@ from golem.runtime.problems import ProblemError
 from golem.runtime.types import Indices, Matrix
 
 
+ORDER_IS_TIME = "The order of the rows is taken for time."
+
+
 @dataclass(frozen=True)
 class SeriesChoice:
     """What is known about the order of the rows.
@@ -81,7 +84,7 @@ def series_table(
     if missing == "error":
         moments_of_parts([table], missing)  # raises for missing and infinite values
     order = row_order(len(rows), time, unit)
-    notes = list(order.notes)
+    notes = [*([ORDER_IS_TIME] if lags and time is None else []), *order.notes]
     if lags == "auto":
         lags, most = _automatic(rows, order, d, missing)
         notes.append(f"{counted(lags, 'lag')} chosen from 0 to {most} by BIC.")

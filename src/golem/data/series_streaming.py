@@ -26,6 +26,7 @@ from golem.data.moments import Moments
 from golem.data.resampling import merged
 from golem.data.series import Series, is_gap, require_lag_names, time_numbers
 from golem.data.series_reading import (
+    ORDER_IS_TIME,
     SeriesChoice,
     centred_moments,
     lags_by_bic,
@@ -48,9 +49,8 @@ def series_from_files(files: TableFiles, choice: SeriesChoice, missing: MissingC
     """Return the table of the windows of a series or panel, with moments of shards and some of the windows as rows."""
     if missing == "em":
         raise ProblemError.of("{missing='em'} needs all rows in memory. Use {missing='drop'}: complete windows.")
-    lags, notes = choice.lags or 0, []
-    if choice.time is None:
-        notes.append("The order of the rows is taken for time.")
+    lags = choice.lags or 0
+    notes = [ORDER_IS_TIME] if lags and choice.time is None else []
     if lags == "auto":
         lags, most = _automatic(files, choice)
         notes.append(f"{counted(lags, 'lag')} chosen from 0 to {most} by BIC.")

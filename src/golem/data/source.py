@@ -331,7 +331,7 @@ class TableSource:
         """Return the table of the windows of a series, given that of its rows."""
         if found := unusable_variables(table.moments()):
             raise unusable_error(found)
-        self._rows_read = table.parts[0].moments.rows
+        self._rows_read = table.n if table.missing is None else table.missing.rows_read
         if not self._by_rows:
             return series_from_files(self.files, self.series, missing, self._shards)
         choice, rows = self.series, read_rows(self.files).values
