@@ -31,7 +31,6 @@ from golem.runtime.messages import counted, quoted, warn_user
 from golem.runtime.problems import ProblemError
 from golem.runtime.types import Indices, Matrix
 
-
 ORDER_IS_TIME = "The order of the rows is taken for time."
 
 

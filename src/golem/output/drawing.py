@@ -33,8 +33,8 @@ def layouts(
     matrix: ArrayLike,
     widths: Sequence[float],
     tiers: Sequence[Sequence[int]] = (),
-    labels: Sequence[str] = (),
     turned: bool | None = None,
+    labels: Sequence[str] = (),
 ) -> list[dict[str, Any]]:
     """Return the layouts of a graph, with causes above their effects, and with causes left of them.
 

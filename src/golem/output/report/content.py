@@ -188,7 +188,7 @@ def drawing(
     opening = WHOLE if not many else NEIGHBOURHOOD if around_hub else STRONGEST
     return (
         shown
-        | {"widths": widths, "layouts": layouts(adjacency, widths, tiers, [*steps]), "large": False}
+        | {"widths": widths, "layouts": layouts(adjacency, widths, tiers, labels=[*steps]), "large": False}
         | _opening(opening, strong)
     )
 
