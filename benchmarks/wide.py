@@ -8,6 +8,7 @@ the claimed directions are right, with at least 60 % of the compelled arrows cla
     python benchmarks/wide.py --sizes 20000 100000
     python benchmarks/wide.py --sizes 1000000 --device cuda
     python benchmarks/wide.py --cancelling            # recall where the effects of two paths cancel
+    python benchmarks/wide.py --plot benchmarks/wide.jsonl docs/images/wide.png  # of rows that were measured
 
 Graphs are random with average degree 2 and weights from 0.5 to 1 of either sign, noise variances are 1, and there are
 1000 rows. The names of the columns say nothing about the order.
@@ -154,7 +155,13 @@ def run(d: int, args: argparse.Namespace) -> dict[str, Any]:
     model.fit(drawn.columns.T)
     fitted = time.perf_counter() - begun
     stages.note("check 0")
-    row: dict[str, Any] = {"d": d, "n": args.rows, "device": args.device, "fit_seconds": fitted}
+    row: dict[str, Any] = {
+        "cores": len(os.sched_getaffinity(0)),
+        "d": d,
+        "n": args.rows,
+        "device": args.device,
+        "fit_seconds": fitted,
+    }
     if not args.no_claims:
         model.check_directions(callback=stages.count)
         stages.note("writing")
@@ -169,6 +176,30 @@ def run(d: int, args: argparse.Namespace) -> dict[str, Any]:
     return row
 
 
+def plot(rows: Path, path: Path) -> None:
+    """Draw processor seconds and memory of measured rows over the number of columns."""
+    from matplotlib.figure import Figure
+
+    found = [json.loads(line) for line in rows.read_text().splitlines()]
+    figure = Figure(figsize=(8, 3.6), layout="constrained")
+    time_axes, memory_axes = figure.subplots(1, 2)
+    for device, cores, mark in (("cpu", 2, "o"), ("cuda", 16, "s")):
+        some = [row for row in found if (row["device"], row["cores"]) == (device, cores)]
+        d = [row["d"] for row in some]
+        screening = [sum(total[0] for name, total in row["stages"].items() if "screening" in name) for row in some]
+        rest = [row["cpu_seconds"] - seconds for row, seconds in zip(some, screening, strict=True)]
+        name = f"GPU, {cores} cores" if device == "cuda" else f"{cores} cores"
+        time_axes.plot(d, rest, f"{mark}-", label=f"{name}: all but screening")
+        time_axes.plot(d, screening, f"{mark}:", label=f"{name}: screening", color=time_axes.lines[-1].get_color())
+        memory_axes.plot(d, [row["gibibytes"] for row in some], f"{mark}-")
+    for axes, label in ((time_axes, "processor seconds"), (memory_axes, "memory (GiB)")):
+        axes.set(xscale="log", yscale="log", xlabel="columns", ylabel=label)
+    figure.legend(
+        *time_axes.get_legend_handles_labels(), loc="outside lower center", ncols=2, frameon=False, fontsize=8
+    )
+    figure.savefig(path, dpi=150)
+
+
 def main() -> None:
     """Run the sizes that were asked for."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -181,7 +212,11 @@ def main() -> None:
     parser.add_argument("--no-claims", action="store_true")
     parser.add_argument("--quick", action="store_true", help="2000 columns, under a minute.")
     parser.add_argument("-o", "--output", type=Path, default=None, help="Folder for edges and rows.")
+    parser.add_argument("--plot", type=Path, nargs=2, metavar=("ROWS", "PICTURE"), help="Draw rows that were measured.")
     args = parser.parse_args()
+    if args.plot:
+        plot(*args.plot)
+        return
     print(f"{platform.platform()}, {os.cpu_count()} cores, Python {sys.version.split()[0]}, numpy {np.__version__}")
     for d in [2000] if args.quick else args.sizes:
         row = run(d, args)
