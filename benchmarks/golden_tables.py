@@ -219,7 +219,7 @@ JOBS: dict[str, Job] = {
     # gradients
     "adam": memory(lambda: numbers(6), lambda: Golem("ev", "adam", max_iter=3000)),
     "adam-paper": memory(lambda: numbers(6), lambda: Golem.paper("nv", max_iter=300)),
-    "adam-nv": memory(lambda: numbers(6), lambda: Golem("nv", "adam", max_iter=300), diagnose=True),
+    "adam-lr": memory(lambda: numbers(6), lambda: Golem("nv", "adam", max_iter=300, threshold="lr"), diagnose=True),
     "lbfgs": memory(lambda: numbers(6), lambda: Golem("nv", "lbfgs", max_iter=100, threshold=0.2, acyclicity="logdet")),
     "lbfgs-auto": memory(lambda: frame(numbers(6)), lambda: Golem("auto", "lbfgs", max_iter=50, knowledge=KNOWN)),
     # selection

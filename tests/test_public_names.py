@@ -21,7 +21,7 @@ PUBLIC = {
     "golem.datasets": "Dataset load_sachs",
     "golem.diagnostics": (
         "LARGEST_REFIT CarriedEdge Diagnosis EdgeAssumptions EdgeLoss EdgeScatter EqualVariances Finding Level "
-        "Survival carried_edges diagnose drop_losses edge_assumptions edge_loss edge_scatters "
+        "Survival carried_edges certify diagnose drop_losses edge_assumptions edge_loss edge_scatters "
         "equal_variances_test find_outside_intervals outlying_rows standardized_refit survival"
     ),
     "golem.metrics": (

@@ -213,6 +213,7 @@ def test_a_run_is_repeated_from_its_record(data, tmp_path):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
+        ({"certificate": True}, "noise='ev'"),
         ({"model": Golem("ev", effort="fast")}, "effort"),
         ({"model": GolemCV()}, "must be a Golem; got GolemCV"),
         ({"bootstrap": -3}, "bootstrap must be a positive whole number"),

@@ -65,6 +65,8 @@ def test_the_loss_of_score_is_printed_next_to_the_strength(table, tmp_path):
         (["--solver", "lbfgs"], "needs --solver order."),
         (["--solver", "lbfgs", "--threshold", "0.1"], "needs --solver order without --threshold 0.1."),
         (["--threshold", "0.1"], "Leave it out, or, for a table of numbers, use --solver lbfgs."),
+        (["--certificate"], "A certificate needs a table of numbers and --noise ev"),
+        (["--certificate", "--noise", "ev"], "this one has categories. Leave it out, and use --noise auto."),
     ],
 )
 def test_options_for_numbers_are_refused(table, tmp_path, options, message):

@@ -96,6 +96,15 @@ def test_options_reach_the_estimator(simulated):
     assert content["iterations"] == 30
 
 
+def test_a_certificate_on_request(simulated):
+    common = ["fit", simulated / "data.csv", "-o", simulated / "out", "--certificate"]
+    proof = json.loads(golem(*common, "--noise", "ev", "--json").output)["certificate"]
+    assert proof["stationarity"] <= 1e-6
+    assert proof["score"] < proof["start_score"]
+    assert "optimality conditions" in golem(*common, "--noise", "ev").output
+    golem(*common, "--noise", "nv", expect=1)
+
+
 def test_quiet_prints_nothing_and_json_prints_json_alone(simulated):
     assert golem("fit", simulated / "data.csv", "-o", simulated / "out", "--quiet").output == ""
     content = json.loads(golem("fit", simulated / "data.csv", "-o", simulated / "out", "--json").output)
@@ -522,6 +531,7 @@ def test_graphs_over_other_variables_are_not_compared(tmp_path):
     [
         (["--threshold", "0.3"], "--threshold 0.3 cannot be used here: --solver order does not use it."),
         (["--device", "foo"], "Unknown device 'foo'."),
+        (["--certificate", "--noise", "nv"], "needs a table of numbers and --noise ev; got --noise nv."),
         (["--noise", "foo"], "'foo' is not one of"),
     ],
 )

@@ -63,6 +63,7 @@ TABLES = {
     "categories": (mixed(), []),
     "codes": (mixed()[["ward", "dose", "cost"]], []),
     "selection": (chain(8), ["--select", "bic"]),
+    "certificate": (chain(6), ["--noise", "ev", "--certificate"]),
     "environments": (environments(), ["--environment", "arm", "--targets", "targets.json"]),
     "knowledge": (chain(9), ["--noise", "nv", "--require", "x0->x1", "--no-diagnose"]),
     "curves": (chain(5).assign(x5=lambda table: table.x4**2), []),

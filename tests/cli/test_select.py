@@ -1,4 +1,4 @@
-"""golem fit --select: files, tables, refusals."""
+"""golem fit --select and --threshold lr: files, tables, refusals."""
 
 from __future__ import annotations
 
@@ -52,12 +52,23 @@ def test_large_files_are_divided_into_shards(data, tmp_path, monkeypatch):
     assert json.loads(result.output)["selection"]["method"] == "cv"
 
 
+def test_thresholds_by_likelihood_ratio(data, tmp_path):
+    out = tmp_path / "out"
+    golem("fit", data, "-o", out, "--noise", "ev", "--solver", "lbfgs", "--threshold", "lr", "-q")
+    expected = Golem("ev", "lbfgs", threshold="lr").fit(read_table(data).values)
+    document = json.loads((out / "graph.json").read_text())
+    np.testing.assert_allclose(read_graph(out / "graph.json").weights, expected.weights_, atol=1e-8)
+    assert document["used"]["threshold"] == pytest.approx(expected.threshold_, rel=1e-3)
+    assert document["used"]["cycles"] == "gentle"
+    assert document["selection"] is None
+
+
 @pytest.mark.parametrize(
     ("options", "words"),
     [
         (["--select", "cv", "--lambda-sparsity", "bic"], "--select cv replaces --lambda-sparsity bic. Omit one"),
-        (["--threshold", "0.1"], "--solver order does not use it"),
-        (["--select", "bic", "--solver", "lbfgs"], "the penalty per edge of --solver order; got --solver lbfgs"),
+        (["--threshold", "lr"], "--solver order does not use it"),
+        (["--threshold", "-1", "--solver", "lbfgs"], "at least 0"),
     ],
 )
 def test_contradictions_are_told_before_the_rows_are_read(options, words, tmp_path):
@@ -85,7 +96,7 @@ def test_the_path_of_another_run_does_not_stay(data, tmp_path):
 @pytest.mark.parametrize(
     ("option", "value", "words"),
     [
-        ("--threshold", "some", "as a number"),
+        ("--threshold", "some", "not a number or lr"),
         ("--lambda-sparsity", "some", "not a number, mbic, ebic or"),
         ("--device", "gpu", "Unknown device 'gpu'"),
     ],

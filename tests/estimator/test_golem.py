@@ -439,7 +439,7 @@ def test_required_edges_beyond_the_cap_on_parents_are_kept():
     assert model.adjacency_[1, 3]
 
 
-def test_knowledge_is_obeyed_by_the_search():
+def test_knowledge_is_obeyed_by_the_search_and_by_certificates():
     rng = np.random.default_rng(1)
     for seed in range(4):
         data = simulate(16, 300, "ER2", "gaussian-ev", random_state=seed).data
@@ -450,6 +450,7 @@ def test_knowledge_is_obeyed_by_the_search():
             model = Golem(noise, knowledge=knowledge).fit(data)
             assert np.all(model.adjacency_[required])
             assert not np.any(model.adjacency_ & forbidden)
+        assert not np.any(model.certify(tolerance=1e-3).weights[forbidden])
 
 
 def test_minibatches_without_a_seed_are_repeatable(drawn):

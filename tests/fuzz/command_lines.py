@@ -62,10 +62,10 @@ SCORES = ["auto", "gaussian", "mixed", "bdeu", "discrete-bic", "x"]
 OPTIONS: dict[str, dict[str, list[str] | None]] = {
     "fit": {
         **{"--noise": ["auto", "nv", "ev", *WORDS], "--solver": ["order", "order", "lbfgs", "x"]},
-        **{"--lambda-sparsity": NUMBERS + WORDS, "--lambda-dag": NUMBERS, "--threshold": NUMBERS},
+        **{"--lambda-sparsity": NUMBERS + WORDS, "--lambda-dag": NUMBERS, "--threshold": [*NUMBERS, "lr"]},
         **{"--select": ["bic", "cv", "stability", "x"], "--effort": ["fast", "thorough", "x"], "--max-iter": SMALL},
         **{"--time-limit": ["1", "5", "-1", "nan", "x"], "--device": ["cpu", "auto", "cuda", "x", ""]},
-        **{"--forbid": EDGES, "--require": EDGES, "--knowledge": FILES},
+        **{"--certificate": None, "--forbid": EDGES, "--require": EDGES, "--knowledge": FILES},
         **{
             "--missing": ["error", "drop", "em", "x"],
             "--na": [*NUMBERS, "NA", ".", "a=1", "zz=1"],

@@ -122,11 +122,14 @@ def test_a_comparison_has_a_bar_a_method_and_a_cell_a_pair():
     assert not nothing.axes[2].texts
 
 
-@pytest.mark.parametrize("select", ["bic", "cv"])
-def test_a_path_shows_every_point_and_the_choice(select):
-    model = GolemCV(Golem("ev"), select).fit(simulate(6, 200, "ER1", random_state=0).data)
+@pytest.mark.parametrize(("base", "select"), [(Golem("ev"), "bic"), (Golem("ev"), "cv"), (Golem("ev", "lbfgs"), "bic")])
+def test_a_path_shows_every_point_and_the_choice(base, select):
+    thresholds = {} if base.solver == "order" else {"threshold": [0.3, "lr"], "lambda_sparsity": [0.02, 0.1]}
+    model = GolemCV(base, select, **thresholds).fit(simulate(6, 200, "ER1", random_state=0).data)
     ax = plots.plot_path(model.selection_)
     chosen = next(row for row in model.path_ if row["chosen"])
     drawn = {(x, y) for line in ax.get_lines() for x, y in zip(*line.get_data(), strict=True)}
-    assert {(row["edge_penalty"], row["score"]) for row in model.path_} <= drawn
-    assert (chosen["edge_penalty"], chosen["score"]) == tuple(ax.get_lines()[-1].get_xydata()[0])
+    penalty = "edge_penalty" if base.solver == "order" else "lambda_sparsity"
+    assert {(row[penalty], row["score"]) for row in model.path_} <= drawn
+    assert (chosen[penalty], chosen["score"]) == tuple(ax.get_lines()[-1].get_xydata()[0])
+    assert (ax.get_legend() is None) == (base.solver == "order")

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 # Options that go with --from; graph.json holds the values of all others.
 _WITH_FROM = (
-    "data", "repeat", "output", "diagnose", "scatter", "bootstrap", "scheduler", "checkpoint", "quiet",
+    "data", "repeat", "output", "certificate", "diagnose", "scatter", "bootstrap", "scheduler", "checkpoint", "quiet",
     "verbose", "as_json",
 )  # fmt: skip
 
@@ -75,8 +75,12 @@ def fit(
         float | None, options.model(help="Penalty on cycles (needs --solver lbfgs or adam).  [default: 5]", min=0)
     ] = None,
     threshold: Annotated[
-        float | None,
-        options.model(help="Smallest absolute weight to keep (needs --solver lbfgs or adam).  [default: 0.3]", min=0),
+        str | None,
+        options.model(
+            metavar="NUMBER|lr",
+            help="Smallest absolute weight to keep, or `lr`: keep edges whose likelihood ratio exceeds the penalty per "
+            "edge (needs --solver lbfgs or adam).  [default: 0.3; lr with --select]",
+        ),
     ] = None,
     robust: Annotated[
         Literal["auto", "ranks", "off"],
@@ -166,6 +170,14 @@ def fit(
             min=1,
         ),
     ] = None,
+    certificate: Annotated[
+        bool,
+        options.checks(
+            "--certificate",
+            help="Also minimize the paper's score, starting from the learned graph, and report how well its optimality "
+            "conditions hold (needs --noise ev).",
+        ),
+    ] = False,
     forbid: options.Forbid = [],  # noqa: B006
     require: options.Require = [],  # noqa: B006
     knowledge: options.KnowledgeFile = None,
@@ -221,12 +233,14 @@ def fit(
     if repeat is None and not data:
         raise typer.BadParameter("No table given. Name a file, or use --from to repeat a run.", param_hint="DATA")
     penalty = options.number_or_word(lambda_sparsity, "--lambda-sparsity", "mbic", "ebic", "bic")
+    least = options.number_or_word(threshold, "--threshold", "lr")
     with options.reading("--device"):
         if device != "auto":
             require_device(device)
     shared: dict[str, Any] = {
         "bootstrap": bootstrap,
         "diagnose": diagnose,
+        "certificate": certificate,
         "scatter": scatter,
         "scheduler": scheduler,
         "checkpoint": checkpoint,
@@ -245,7 +259,7 @@ def fit(
                 solver,
                 lambda_sparsity=penalty,
                 lambda_dag=lambda_dag,
-                threshold=threshold,
+                threshold=least,
                 effort=effort,
                 max_iter=max_iter,
                 time_limit=time_limit,
@@ -282,6 +296,9 @@ def fit(
             )
     if as_json:
         more: dict[str, Any] = {}
+        if result.certificate is not None:
+            numbers = ("score", "stationarity", "start_score")
+            more["certificate"] = {name: getattr(result.certificate, name) for name in numbers}
         if result.repeat is not None:
             more["repeat"] = vars(result.repeat)
         print_json(result.document, more)
@@ -299,7 +316,7 @@ def _screen(result: FitResult, said: int) -> Screen:
     from golem.output.screen import Screen, data_title, learned_sentence
     from golem.workflow.steps import title_of
 
-    document, selection = result.document, result.selection
+    document, selection, proof = result.document, result.selection, result.certificate
     sentences = [learned_sentence(document)]
     if document.series:
         sentences.append(" ".join(document.series.notes))
@@ -311,6 +328,11 @@ def _screen(result: FitResult, said: int) -> Screen:
         chosen = " ".join(f"--{name.replace('_', '-')} {value:.6g}" for name, value in selection.chosen.items())
         sentences.append(f"Penalty chosen by {selection.method}: {chosen}")
         sentences += [told(selection.note, SHELL)] if selection.note else []
+    if proof is not None:
+        sentences.append(
+            f"Certificate: minimizing the paper's score from this graph gives {proof.score:.6g}; the optimality "
+            f"conditions hold to within {proof.stationarity:.1e}."
+        )
     if result.repeat is not None:
         sentences.append(told(result.repeat.sentence, SHELL))
     paths = [] if document.data is None else document.data.paths

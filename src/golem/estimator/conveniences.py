@@ -37,6 +37,12 @@ class GraphQuestions:
 class Conveniences(GraphQuestions):
     """Shortcuts to functions of `golem.assessment` and `golem.output`."""
 
+    def certify(self: Any, tolerance: float = 1e-6) -> Any:
+        """Find a stationary point of the paper's l1 score from these weights; see `golem.diagnostics.certify`."""
+        from golem.assessment.diagnostics import certify
+
+        return certify(self, tolerance)
+
     def diagnose(self: Any, X: Any = None, *, refit: bool | None = None) -> Any:
         """Check the learned graph; see `golem.diagnostics.diagnose`."""
         from golem.assessment.diagnostics import diagnose

@@ -7,7 +7,7 @@ import functools
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -23,11 +23,11 @@ from golem.estimator.search_fit import name_order, search_graph
 from golem.estimator.settings import PAPER_THRESHOLD, Settings, named
 from golem.gradient.gradient_solver import GradientSolver
 from golem.gradient.paper_recipe import PaperRecipe
-from golem.gradient.rounding import round_to_dag, with_required
+from golem.gradient.rounding import ChosenEdges, CycleRemoval, Rounded, choose_edges, round_to_dag, with_required
 from golem.graphs.edges import Edges
 from golem.graphs.interventional import reversible_after
 from golem.runtime.progress import Counter
-from golem.runtime.types import BoolVector, Vector
+from golem.runtime.types import BoolVector, Matrix, Vector
 from golem.score.acyclicity import ACYCLICITIES
 from golem.score.likelihood import GaussianNV
 from golem.score.node_score import NodeScore
@@ -159,9 +159,8 @@ def conclude(
         if not fit.weights.all():  # required edges may have a weight of 0
             fit = weighted_edges(with_required(fit.matrix, knowledge.required), score.table.moments().covariance)
     else:
-        threshold = PAPER_THRESHOLD if settings.threshold is None else float(settings.threshold)
-        rounded = round_to_dag(solution.weights, threshold, knowledge.required, settings.cycles or "paper")
-        solution = dataclasses.replace(solution, cut_edges=rounded.cut)
+        rounded = round_solution(solution, score, settings, knowledge)
+        threshold, solution = rounded.threshold, dataclasses.replace(solution, cut_edges=rounded.cut)
         fit = weighted_edges(with_required(rounded.weights, knowledge.required), score.table.moments().covariance)
     graph = LearnedGraph(fit.causes, fit.children, score.d, fit.weights, fit.residual_variances)
     try:
@@ -235,3 +234,24 @@ def recipe_of(settings: Settings, knowledge: Knowledge, d: int, stack: int = 1) 
 def _term(table: Mapping[str, Any], given: Any, parameter: str) -> Any:
     """Return a term of the score, given as an object or by its name."""
     return named(table, given, parameter) if isinstance(given, str) else given
+
+
+class RoundedSolution(NamedTuple):
+    """The weights of a graph, the threshold used, and the number of edges removed to break cycles."""
+
+    weights: Matrix
+    threshold: float
+    cut: int
+
+
+def round_solution(solution: Solution, score: NodeScore, settings: Settings, knowledge: Knowledge) -> RoundedSolution:
+    """Round the raw weights to a graph."""
+    raw, required = solution.weights, knowledge.required
+    rounded: ChosenEdges | Rounded
+    if settings.threshold == "lr":
+        cycles: CycleRemoval = settings.cycles or "gentle"
+        rounded = choose_edges(raw, score.table.moments(), score.likelihood, score.sparsity, required, cycles)
+        return RoundedSolution(rounded.weights, rounded.threshold, rounded.cut)
+    threshold = PAPER_THRESHOLD if settings.threshold is None else float(settings.threshold)
+    rounded = round_to_dag(raw, threshold, required, settings.cycles or "paper")
+    return RoundedSolution(rounded.weights, threshold, rounded.cut)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import warnings
 from pathlib import Path
 from typing import Any, Literal, Self
 
@@ -22,7 +24,7 @@ from golem.data.table_reading import Statistics, Targets, is_interventional, rea
 from golem.directions.by_structure import is_quick
 from golem.estimator.conveniences import Conveniences, NotebookDisplay
 from golem.estimator.direction_check import DirectionCheck
-from golem.estimator.fit import Fit, learn
+from golem.estimator.fit import Fit, conclude, learn
 from golem.estimator.graph_matrices import MATRICES, GraphMatrices
 from golem.estimator.settings import Settings, paper_settings
 from golem.gradient.gradient_solver import GradientSolver
@@ -63,9 +65,10 @@ class Golem(NotebookDisplay, DirectionCheck, TableEstimator, GraphMatrices, Conv
         well, the -Plain variant.
     effort : {"fast", "default", "thorough"}, optional
         Length of the search (order, unless noise="ev").
-    threshold : float, optional
+    threshold : float or "lr", optional
         Smaller absolute weights are set to zero (Adam, L-BFGS), by default below 0.3. It has the units of the weights:
-        small true effects need a smaller one.
+        small true effects need a smaller one. "lr" keeps the edges whose likelihood ratio exceeds the penalty
+        `edge_penalty_`, and refits their weights (docs/compare.md).
     max_iter : int, optional
         Maximum number of iterations (Adam, L-BFGS), by default that of the solver.
     init : {"zeros", "ev"} or array, optional
@@ -77,9 +80,9 @@ class Golem(NotebookDisplay, DirectionCheck, TableEstimator, GraphMatrices, Conv
     sparsity : {"l1"} or a term of `golem.score`, optional
         The penalty on the weights (Adam; L-BFGS needs "l1"), by default "l1".
     cycles : {"paper", "gentle", "none"}, optional
-        How rounding removes cycles (Adam, L-BFGS): "paper" drops the smallest edges until none is left (the default),
-        "gentle" only edges that close a cycle with larger ones. "none" keeps cycles; a cyclic graph has no `cpdag_` and
-        no `sem_`.
+        How rounding removes cycles (Adam, L-BFGS): "paper" drops the smallest edges until none is left, "gentle" (the
+        default with threshold="lr") only edges that close a cycle with larger ones. "none" keeps cycles; a cyclic graph
+        has no `cpdag_` and no `sem_`.
     knowledge : Knowledge or dict, optional
         Forbidden and required edges and tiers, obeyed exactly: by name (`{"tiers": [["age", "sex"], ["*"], ["y"]]}`,
         `Knowledge(tiers=...)`, `Knowledge.read`) or by number (`Knowledge.of`).
@@ -188,7 +191,7 @@ class Golem(NotebookDisplay, DirectionCheck, TableEstimator, GraphMatrices, Conv
     edge_penalty_ : L0
         The penalty per edge of solver="order"; with other solvers the default, for comparison.
     threshold_ : float or None
-        The threshold used (None: order).
+        The threshold used; with "lr" the smallest absolute raw weight kept (None: order).
     n_iter_ : int
         Iterations of the last solve.
     n_features_in_, feature_names_in_
@@ -211,7 +214,7 @@ class Golem(NotebookDisplay, DirectionCheck, TableEstimator, GraphMatrices, Conv
         lambda_sparsity: float | Criterion | None = None,
         lambda_dag: float | None = None,
         effort: Literal["fast", "default", "thorough"] | None = None,
-        threshold: float | None = None,
+        threshold: float | Literal["lr"] | None = None,
         max_iter: int | None = None,
         init: Literal["zeros", "ev"] | ArrayLike | None = None,
         acyclicity: Literal["expm", "polynomial", "logdet"] | Acyclicity | None = None,
@@ -390,6 +393,17 @@ class Golem(NotebookDisplay, DirectionCheck, TableEstimator, GraphMatrices, Conv
             raise ValueError(
                 f"score(X) takes only the columns of the graph. Leave out the column of labels: {quoted(labels)}."
             ) from None
+
+    def with_threshold(self, threshold: float | Literal["lr"]) -> Golem:
+        """Return a copy of this fitted model with another threshold (Adam, L-BFGS)."""
+        check_is_fitted(self, "solution_")
+        model, fit = copy.copy(self), self.fit_
+        model.set_params(threshold=threshold)
+        model.__dict__.pop("selection_", None)  # chosen with the earlier threshold
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)  # the fit has given it
+            settings = model.settings.check()
+            return model.adopt(conclude(fit.score, settings, fit.knowledge, fit.solution, fit.start))
 
 
 def plain_model(model: Any) -> Golem:

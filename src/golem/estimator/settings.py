@@ -279,9 +279,11 @@ class Settings:
             is_number = isinstance(value, Real)
             if value is not None and not (is_number and (0 < value < 2**63 or value == np.inf)):
                 raise ProblemError(Parameter(name), f" must be a positive number; got {reprlib.repr(value)}.")
+        if isinstance(self.threshold, str) and self.threshold != "lr":
+            raise ProblemError(Set("threshold", self.threshold), " is neither a number nor 'lr' (likelihood ratio).")
         for name in ("lambda_sparsity", "lambda_dag", "threshold"):
             value = plain_number(getattr(self, name))
-            is_word, is_number = isinstance(value, str) and name == "lambda_sparsity", isinstance(value, Real)
+            is_word, is_number = isinstance(value, str) and name != "lambda_dag", isinstance(value, Real)
             if not (value is None or is_word or (is_number and 0 <= value < 2**1000)):  # larger ones are not floats
                 raise ProblemError(
                     Parameter(name), f" must be a finite number of at least 0; got {reprlib.repr(value)}."
@@ -302,6 +304,8 @@ class Settings:
 
     def _require_useful(self, solver: Order | GradientSolver) -> None:
         """Check that the solver uses all parameters that are set."""
+        if self.threshold == "lr" and self.cycles == "none":
+            raise ProblemError(Set("threshold", "lr"), " needs an acyclic graph. Leave out cycles='none'.")
         if self.robust == "ranks" and self.noise == "ev":
             raise ProblemError.of(
                 "{robust='ranks'} cannot be used with {noise='ev'}, which compares the variances of the values. Use "

@@ -329,7 +329,7 @@ def used(model: Golem) -> dict[str, Any]:
         "lambda_dag": paper.lambda_dag if model.lambda_dag is None else plain(model.lambda_dag),
         "threshold": for_json(model.threshold_),
         "acyclicity": plain(model.acyclicity or "expm"),
-        "cycles": model.cycles or "paper",
+        "cycles": model.cycles or ("gentle" if model.threshold == "lr" else "paper"),
     }
 
 

@@ -220,8 +220,8 @@ def _headline(graph: LearnedGraph) -> str:
 def plot_path(selection: Selection, ax: Axes | Figure | None = None) -> Axes:
     """Draw the score and the number of edges by penalty, and mark the choice.
 
-    The bars of a cross-validation are the standard errors of the differences from the best score, which therefore has
-    none.
+    There is one line per DAG penalty and threshold. The bars of a cross-validation are the standard errors of the
+    differences from the best score, which therefore has none.
 
     Examples
     --------
@@ -237,20 +237,29 @@ def plot_path(selection: Selection, ax: Axes | Figure | None = None) -> Axes:
 
     ax = _axes(ax, (7, 4.5))
     rows = selection.path
-    x, score, count = ([row[name] for row in rows] for name in ("edge_penalty", "score", "edges"))
-    finite = np.where(np.isfinite(score), score, np.nan)  # a score may be minus infinity
-    bars = [row["standard_error"] for row in rows] if "standard_error" in rows[0] else None
-    ax.errorbar(x, finite, yerr=bars, color=POSITIVE, marker="o", markersize=4, capsize=2)
+    penalty = "edge_penalty" if "edge_penalty" in rows[0] else "lambda_sparsity"
+    others = [name for name in ("lambda_dag", "threshold") if len({row.get(name) for row in rows}) > 1]
+    lines: dict[tuple[object, ...], list[dict[str, Any]]] = {}
+    for row in rows:
+        lines.setdefault(tuple(row[name] for name in others), []).append(row)
     edges = ax.twinx()
-    edges.plot(x, count, color=NEGATIVE, linestyle="--", linewidth=1)
+    for k, (values, line) in enumerate(lines.items()):
+        x, score = ([row[name] for row in line] for name in (penalty, "score"))
+        finite = np.where(np.isfinite(score), score, np.nan)
+        label = ", ".join(f"{name} {value}" for name, value in zip(others, values, strict=True)) or "score"
+        shade = 0.35 + 0.65 * (k + 1) / len(lines)
+        bars = [row["standard_error"] for row in line] if "standard_error" in line[0] else None
+        ax.errorbar(x, finite, yerr=bars, color=POSITIVE, alpha=shade, marker="o", markersize=4, capsize=2, label=label)
+        edges.plot(x, [row["edges"] for row in line], color=NEGATIVE, alpha=shade, linestyle="--", linewidth=1)
     (chosen,) = (row for row in rows if row["chosen"])
-    ax.axvline(chosen["edge_penalty"], color=NODE_EDGE, linewidth=1, linestyle=":")
-    ax.plot(chosen["edge_penalty"], chosen["score"], marker="o", markersize=11, color="none", markeredgecolor=TEXT)
+    ax.axvline(chosen[penalty], color=NODE_EDGE, linewidth=1, linestyle=":")
+    ax.plot(chosen[penalty], chosen["score"], marker="o", markersize=11, color="none", markeredgecolor=TEXT)
     ax.set_xscale("log")
     for set_formatter in (ax.xaxis.set_major_formatter, ax.xaxis.set_minor_formatter):
         set_formatter("{x:g}")
     edges.yaxis.set_major_locator(MaxNLocator(integer=True))
-    ax.set_xlabel("penalty per edge, in units of the deviance")
+    units = "penalty per edge, in units of the deviance"
+    ax.set_xlabel(units if penalty == "edge_penalty" else "weight of the l1 norm")
     way, score_name = {
         "bic": ("information criterion", "criterion (lower is better)"),
         "cv": (
@@ -262,6 +271,8 @@ def plot_path(selection: Selection, ax: Axes | Figure | None = None) -> Axes:
     ax.set_ylabel(score_name, color=POSITIVE)
     edges.set_ylabel("edges (dashed)", color=NEGATIVE)
     edges.set_ylim(bottom=0)
+    if others:
+        ax.legend(frameon=False, fontsize=8)
     ax.set_title(f"{counted(chosen['edges'], 'edge')}, chosen by {way}", fontsize=11)
     return ax
 

@@ -12,7 +12,7 @@ from golem.runtime.messages import shown, typed_names
 _COLUMN_OF_ARRAY = re.compile(r"x(\d+)")
 # The parameters that are options of the command line; messages about other parameters are for users of Python.
 OPTIONS = frozenset(
-    "bootstrap categorical columns covariance cpdag device drop drop_dependent effort environment "  # noqa: SIM905
+    "bootstrap categorical certificate columns covariance cpdag device drop drop_dependent effort environment "  # noqa: SIM905
     "environments evidence header intercepts intervention lags lambda_dag lambda_sparsity levels log max_iter missing "
     "na noise noise_std numeric output random_state robust rows scatter scheduler score_function select shape solver "
     "spreadsheet strict targets threshold time time_limit unit weight_scale".split()

@@ -30,6 +30,7 @@ from golem.data.table_summary import TableSummary
 from golem.data.targets import read_targets
 from golem.data.typed_edges import with_edges
 from golem.estimator.golem import Golem
+from golem.gradient.certificate import Certificate
 from golem.graphs.graph_document import GraphDocument
 from golem.output.document import RESULT_FILES, Supplement, describe
 from golem.output.notebook import model_html
@@ -59,6 +60,8 @@ class FitResult:
         The content of graph.json.
     selection : Selection, optional
         How the penalties were chosen.
+    certificate : Certificate, optional
+        A stationary point of the paper's score.
     repeat : Repeat, optional
         Comparison with the run that was repeated.
     interrupted : bool
@@ -78,6 +81,7 @@ class FitResult:
     supplement: Supplement
     document: GraphDocument
     selection: Selection | None = None
+    certificate: Certificate | None = None
     repeat: Repeat | None = None
     interrupted: bool = False
 
@@ -123,6 +127,7 @@ def fit_file(
     select: Literal["bic", "cv", "stability"] | None = None,
     bootstrap: int | None = None,
     diagnose: bool = True,
+    certificate: bool = False,
     scatter: bool = False,
     scheduler: str | None = None,
     checkpoint: str | Path | None = None,
@@ -175,6 +180,8 @@ def fit_file(
         Number of graphs to learn from resampled rows; see `golem.bootstrap`.
     diagnose : bool
         Whether to check the graph; see `golem.diagnose`.
+    certificate : bool
+        Whether to find a stationary point of the paper's score (noise="ev"); see `Golem.certify`.
     scatter : bool
         Whether the report shows a scatter plot per edge; it then contains values of up to 300 rows.
     scheduler : str, optional
@@ -213,7 +220,7 @@ def fit_file(
     reading = Reading(*columns_read, covariance, rows, environment, environments, log, transpose)
     known = read_targets(targets) if isinstance(targets, str | Path) else targets
     search = None if select is None else GolemCV(model, select, random_state=random_state)
-    _require_consistent(model, search, bootstrap, folder, known is not None)
+    _require_consistent(model, search, bootstrap, certificate, folder, known is not None)
     _require_useful_checkpoint(model, search, checkpoint)
     with spooled(paths) as here:
         how: dict[str, Any] = {
@@ -260,6 +267,11 @@ def fit_file(
                 if model.settings.counts_edges:
                     with source.describing_refusal(opened.missing, progress):
                         require_enough_rows(table)
+                if certificate and table.coding.categories:
+                    raise ProblemError.of(
+                        "{certificate=True} needs a table of numbers, and this one has categories. Leave it out, "
+                        "and use {noise='auto'}."
+                    )
                 opened.require_usable(model, table)
                 if not diagnose:  # the checks name rare levels
                     warn_of_single_rows(counts_in_moments([part.moments for part in table.parts]))
@@ -290,16 +302,21 @@ def fit_file(
         supplement,
         document,
         selection=selection,
+        certificate=model.certify() if certificate else None,
         interrupted=left is not None,
     )
 
 
 def _require_consistent(
-    model: Golem, search: GolemCV | None, bootstrap: int | None, output: Path, interventional: bool
+    model: Golem, search: GolemCV | None, bootstrap: int | None, certificate: bool, output: Path, interventional: bool
 ) -> None:
     """Raise a ValueError for settings that cannot work, before the rows are read."""
     if bootstrap is not None and (bootstrap < 1 or bootstrap != int(bootstrap)):
         raise ProblemError(Parameter("bootstrap"), f" must be a positive whole number or None; got {bootstrap!r}.")
+    if certificate and model.noise != "ev":
+        raise ProblemError.of(
+            "A certificate needs a table of numbers and {noise='ev'}; got {noise=}.", noise=model.noise
+        )
     model.settings.check().require_for(interventional)
     for name in ("time", "unit"):
         if not isinstance(getattr(model, name), str | None):

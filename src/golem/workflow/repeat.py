@@ -20,6 +20,7 @@ def repeat_fit(
     *,
     bootstrap: int | None = None,
     diagnose: bool = True,
+    certificate: bool = False,
     scatter: bool = False,
     scheduler: str | None = None,
     checkpoint: str | Path | None = None,
@@ -31,7 +32,7 @@ def repeat_fit(
     ----------
     document : path
         The graph.json.
-    output, data, bootstrap, diagnose, scatter, scheduler, checkpoint, progress
+    output, data, bootstrap, diagnose, certificate, scatter, scheduler, checkpoint, progress
         As for `fit_file`; by default the files and the number of resamples of the earlier run.
 
     Examples
@@ -51,6 +52,7 @@ def repeat_fit(
         bootstrap=bootstrap or run.resamples,
         random_state=run.seed,
         diagnose=diagnose,
+        certificate=certificate,
         scatter=scatter,
         scheduler=scheduler,
         checkpoint=checkpoint,

@@ -1,4 +1,4 @@
-"""Questions to fitted models: what an edge is worth."""
+"""Questions to fitted models: what an edge is worth, and certificates of stationarity."""
 
 from __future__ import annotations
 
@@ -9,8 +9,10 @@ import pandas as pd
 import pytest
 
 from golem import Golem
-from golem.diagnostics import drop_losses, edge_loss
+from golem.diagnostics import certify, drop_losses, edge_loss
 from golem.graphs.dag import cpdag, is_dag
+from golem.score.likelihood import GaussianEV
+from golem.score.objective import PAPER_PENALTIES, Objective
 from golem.score.regression import regressions
 from golem.simulate import simulate
 from golem.solvers import Order
@@ -117,6 +119,28 @@ def test_unknown_edges_are_refused(frame):
         edge_loss(model, int(i), int(j))
     with pytest.raises(ValueError, match="no variable 'z'"):
         edge_loss(model, "z", "a")
+
+
+@pytest.mark.parametrize(("d", "graph"), [(10, "ER2"), (10, "ER4"), (20, "SF4"), (30, "ER2")])
+def test_a_certificate_is_a_stationary_point_and_beats_the_recipe(d, graph):
+    data = simulate(d, 1000, graph, random_state=0).data
+    model = Golem("ev").fit(data)
+    certificate = model.certify()
+    objective = Objective(
+        model.moments_.covariance, GaussianEV(), lambda_sparsity=PAPER_PENALTIES["ev"][0], lambda_dag=5.0
+    )
+    grad = objective.smooth_value_and_grad(certificate.weights)[1]
+    assert float(objective.stationarity(certificate.weights, grad)) <= 1e-6
+    assert certificate.stationarity <= 1e-6
+    assert certificate.score == pytest.approx(float(objective.value_and_grad(certificate.weights)[0]))
+    assert certificate.score < certificate.start_score
+    recipe = Golem.paper("ev", max_iter=3000).fit(data).solution_.terms["score"]
+    assert certificate.score <= recipe + 1e-6
+
+
+def test_free_variances_have_no_certificate(frame):
+    with pytest.raises(ValueError, match="noise='ev'"):
+        certify(Golem("nv").fit(frame))
 
 
 def test_a_solver_object_and_its_word_have_one_penalty(frame):

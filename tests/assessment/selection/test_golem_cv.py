@@ -17,13 +17,14 @@ from golem.assessment.selection import Selection
 from golem.data.table_reading import read_table
 from golem.score.sparsity import L0
 from golem.simulate import simulate
+from golem.solvers import LBFGS, Status
 
 
 @parametrize_with_checks(
     [
         GolemCV(Golem("ev")),
         GolemCV(Golem("ev"), select="cv", cv=2, lambda_sparsity=[0.1, 0.02]),
-        GolemCV(Golem("ev"), select="stability", pairs=1, lambda_sparsity=[0.1]),
+        GolemCV(Golem("ev", "lbfgs", max_iter=5), select="stability", pairs=1, lambda_sparsity=[0.1]),
     ]
 )
 def test_scikit_learn_rules(estimator, check):
@@ -67,7 +68,7 @@ def test_nothing_of_an_earlier_fit_stays(drawn):
 
 def test_the_choice_is_a_golem_with_these_parameters(drawn):
     frame = pd.DataFrame(drawn.data, columns=list("abcdefgh"))
-    for base in (Golem("ev"), Golem("nv")):
+    for base in (Golem("ev"), Golem("ev", "lbfgs")):
         model = GolemCV(base).fit(frame)
         alone = clone(base).set_params(**model.best_params_).fit(frame)
         np.testing.assert_array_equal(model.weights_, alone.weights_)
@@ -86,12 +87,14 @@ def test_the_choice_is_a_golem_with_these_parameters(drawn):
 
 
 @pytest.mark.parametrize("criterion", ["bic", "ebic", "mbic"])
-def test_the_criterion_is_that_of_the_refitted_graph(criterion, drawn):
-    model = GolemCV(Golem("nv"), criterion=criterion).fit(drawn.data)
+@pytest.mark.parametrize("solver", ["order", "lbfgs"])
+def test_the_criterion_is_that_of_the_refitted_graph(criterion, solver, drawn):
+    model = GolemCV(Golem("nv", solver), criterion=criterion).fit(drawn.data)
     n, d = drawn.data.shape
     centred = drawn.data - drawn.data.mean(axis=0)
     for row in model.path_:
-        graph = Golem("nv", lambda_sparsity=row["lambda_sparsity"]).fit(drawn.data).adjacency_
+        threshold = {} if solver == "order" else {"threshold": "lr"}
+        graph = Golem("nv", solver, lambda_sparsity=row["lambda_sparsity"], **threshold).fit(drawn.data).adjacency_
         expected = 0.0
         for j in range(d):
             parents = centred[:, graph[:, j]]
@@ -121,15 +124,20 @@ def test_auto_compares_noise_models_on_one_scale():
         assert model.noise_choice_.kind == usual.noise_choice_.kind
 
 
-def test_held_out_likelihood_by_hand(drawn):
+@pytest.mark.parametrize("solver", ["order", "lbfgs"])
+def test_held_out_likelihood_by_hand(solver, drawn):
     penalties, n = [0.1, 0.02], 200
-    model = GolemCV(Golem("ev"), "cv", lambda_sparsity=penalties, cv=4, random_state=3).fit(drawn.data)
+    threshold = {} if solver == "order" else {"threshold": "lr", "lambda_dag": 5.0}
+    base = Golem("ev", solver, **({} if solver == "order" else {"lambda_dag": 5.0}))
+    model = GolemCV(base, "cv", lambda_sparsity=penalties, cv=4, random_state=3).fit(drawn.data)
     folds = np.array_split(np.random.default_rng(3).permutation(n), 4)
     for row, penalty in zip(model.path_, penalties, strict=True):
         scores = []
         for fold in folds:
             train = np.delete(drawn.data, fold, axis=0)
-            sem = Golem("ev", lambda_sparsity=penalty * n / len(train)).fit(train).sem_
+            factor = n / len(train)
+            own = penalty * (factor if solver == "order" else np.sqrt(factor))
+            sem = Golem("ev", solver, lambda_sparsity=own, **threshold).fit(train).sem_
             scores.append(multivariate_normal(train.mean(axis=0), sem.covariance).logpdf(drawn.data[fold]).mean())
         assert row["score"] == pytest.approx(np.mean(scores), rel=1e-6)
 
@@ -177,6 +185,24 @@ def test_graphs_that_cannot_differ_are_no_reason_for_a_warning():
     model = GolemCV(Golem("nv"), "stability", pairs=3).fit(X)
     assert all(row["score"] == -np.inf for row in model.path_)
     assert model.adjacency_.sum() == 1
+
+
+def test_cross_validation_goes_over_both_penalties(drawn):
+    model = GolemCV(Golem("ev", LBFGS(tolerance=1e-2)), "cv", cv=2, lambda_sparsity=[0.05, 0.02]).fit(drawn.data)
+    assert [(row["lambda_sparsity"], row["lambda_dag"]) for row in model.path_] == [
+        (penalty, dag) for penalty in (0.05, 0.02) for dag in (1.0, 5.0, 25.0)
+    ]
+    assert set(model.best_params_) == {"lambda_sparsity", "lambda_dag", "threshold"}
+
+
+def test_thresholds_share_the_solve(drawn):
+    model = GolemCV(Golem("ev", "lbfgs"), lambda_sparsity=[0.02], threshold=[0.1, 0.3, 0.5, "lr"]).fit(drawn.data)
+    for row in model.path_:
+        alone = Golem("ev", "lbfgs", lambda_sparsity=0.02, threshold=row["threshold"]).fit(drawn.data)
+        assert row["edges"] == alone.adjacency_.sum()
+    edges = [row["edges"] for row in model.path_ if row["threshold"] != "lr"]
+    assert edges == sorted(edges, reverse=True)
+    assert model.best_params_["threshold"] in (0.1, 0.3, 0.5, "lr")
 
 
 @pytest.mark.parametrize("noise", ["ev", "nv"])
@@ -247,7 +273,10 @@ def test_an_interrupted_path_is_no_answer(drawn):
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        GolemCV(Golem(callback=interrupt)).fit(drawn.data)
+        GolemCV(Golem("ev", "lbfgs", callback=interrupt)).fit(drawn.data)
+    with pytest.warns(ConvergenceWarning):  # the last fit of all is kept, and marked
+        model = GolemCV(Golem("ev", "lbfgs", max_iter=2), lambda_sparsity=[0.02]).fit(drawn.data)
+    assert model.solution_.status is Status.MAX_ITER
 
 
 @pytest.mark.parametrize(
@@ -261,7 +290,9 @@ def test_an_interrupted_path_is_no_answer(drawn):
         (GolemCV(select="stability", stable=0.5), "above 0.5"),
         (GolemCV(criterion="aic"), "Unknown penalty per edge 'aic'"),
         (GolemCV(Golem(lambda_sparsity="bic")), "replaces lambda_sparsity='bic'. Omit one"),
-        (GolemCV(Golem(solver="lbfgs")), "the penalty per edge of solver='order'; got solver='lbfgs'"),
+        (GolemCV(Golem(solver="lbfgs", threshold=0.3), threshold=[0.1]), "Leave one of them out"),
+        (GolemCV(Golem(solver="lbfgs", cycles="none")), "cycles='none'"),
+        (GolemCV(threshold=[0.1]), "needs solver='adam' or 'lbfgs'"),
         (GolemCV(lambda_sparsity=[]), r"a list of values to choose from; got \[\]"),
         (GolemCV(lambda_sparsity=1.0), "a list of values to choose from; got 1.0"),
         (GolemCV(lambda_sparsity=[-1.0]), "at least 0"),

@@ -10,6 +10,7 @@ from golem.assessment.diagnostics.diagnosis import diagnose
 from golem.assessment.diagnostics.edges import (
     EdgeLoss,
     EdgeScatter,
+    certify,
     drop_losses,
     edge_loss,
     edge_scatters,
@@ -31,6 +32,7 @@ __all__ = [
     "Level",
     "Survival",
     "carried_edges",
+    "certify",
     "diagnose",
     "drop_losses",
     "edge_assumptions",

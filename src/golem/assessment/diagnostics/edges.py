@@ -1,4 +1,4 @@
-"""Single edges: their value for the score and their scatter plots."""
+"""Single edges: their value for the score and their scatter plots; and stationary points of the paper's score."""
 
 from __future__ import annotations
 
@@ -13,9 +13,13 @@ from golem.directions.by_variance import rises_of_deviance
 from golem.directions.equivalence_class import components
 from golem.directions.learned_graph import known
 from golem.estimator.golem import Golem, plain_model
+from golem.gradient.certificate import Certificate, certify_objective
 from golem.graphs.dag import is_dag
 from golem.model.linear_equations import number_of
+from golem.runtime.problems import ProblemError
 from golem.runtime.types import BoolMatrix, Matrix, Vector
+from golem.score.likelihood import GaussianEV
+from golem.score.objective import PAPER_PENALTIES, Objective
 
 _MOST_POINTS, _FEWEST_POINTS = 300, 30
 # Values of all columns together in the plots of a model; above this many columns there are no plots.
@@ -114,6 +118,38 @@ def listed_drop_losses(model: Golem) -> Vector:
     Only the residual variance of the target changes, so that all edges together cost little more than one.
     """
     return model.fit_.score.losses(model.graph_)
+
+
+def certify(model: Golem, tolerance: float = 1e-6) -> Certificate:
+    """Find a stationary point of the paper's GOLEM-EV score from a model's weights.
+
+    The `score` of the certificate is S(B) of the paper with its l1 and DAG penalties. Compare it with the score of the
+    recipe (`Golem.paper("ev").fit(X).solution_.terms["score"]`): the lower one is the better solution.
+
+    Raises
+    ------
+    ValueError
+        If the model does not have noise="ev".
+
+    Examples
+    --------
+    >>> from golem import Golem
+    >>> from golem.diagnostics import certify
+    >>> from golem.simulate import simulate
+    >>> model = Golem("ev").fit(simulate(4, 300, "ER1", random_state=0).data)
+    >>> certify(model).stationarity < 1e-6
+    True
+    """
+    check_is_fitted(model, "moments_")
+    if model.noise != "ev":
+        raise ProblemError.of(
+            "A certificate needs a model of numbers with {noise='ev'}; got {noise=}.", noise=model.noise
+        )
+    allowed, required = model.knowledge_.allowed, model.knowledge_.required
+    l1, dag = PAPER_PENALTIES["ev"]
+    S = model.moments_.covariance
+    objective = Objective(S, GaussianEV(), lambda_sparsity=l1, lambda_dag=dag, allowed=allowed, unpenalized=required)
+    return certify_objective(objective, model.weights_, tolerance)
 
 
 def _loss_in_class(model: Golem, i: int, j: int) -> float:

@@ -1,4 +1,4 @@
-"""GolemCV: a Golem with a penalty per edge chosen from the data."""
+"""GolemCV: a Golem with penalties and a threshold chosen from the data."""
 
 from __future__ import annotations
 
@@ -11,7 +11,15 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
-from golem.assessment.selection.path_scores import PenaltyPath, by_criterion, by_folds, by_halves, default_penalties
+from golem.assessment.selection.path_scores import (
+    PenaltyPath,
+    Setting,
+    by_criterion,
+    by_folds,
+    by_halves,
+    default_penalties,
+    grid,
+)
 from golem.data.checks import DataWarning
 from golem.data.inputs import TableEstimator, read_knowledge
 from golem.data.missing import MissingChoice
@@ -39,11 +47,13 @@ _OF_METHOD: dict[str, tuple[Method, Any]] = {
     "pairs": ("stability", 25),
     "stable": ("stability", 0.75),
 }
+# Penalties on cycles that cross-validation compares, around the paper's 5.
+DAG_PENALTIES = (1.0, 5.0, 25.0)
 
 
 @dataclass(frozen=True)
 class Selection:
-    """The chosen penalty, as a parameter of Golem, and the path: one row per penalty that was compared.
+    """The chosen parameters of Golem, and the path: one row per setting that was compared.
 
     Examples
     --------
@@ -78,18 +88,22 @@ class Selection:
 
 
 class GolemCV(NotebookDisplay, TableEstimator):
-    """Learn a graph with a penalty per edge chosen from the data (solver="order").
+    """Learn a graph with penalties and a threshold chosen from the data.
 
     A path of graphs is learned, from high penalties to low ones, and one point of it is chosen:
 
     - "bic": by an information criterion of the refitted graph on all rows, 2 n L + penalty of the graph. One pass.
-    - "cv": by the held-out Gaussian likelihood in K folds. Of the penalties within one standard error of the best
+    - "cv": by the held-out Gaussian likelihood in K folds. Of the settings within one standard error of the best
       (of the differences per fold), the one with the fewest edges is chosen.
     - "stability": by how well graphs from complementary halves of the rows agree with that of all rows
-      (docs/compare.md). Of the penalties that are nearly as good as the best, the one with the
+      (docs/compare.md). Of the settings that are nearly as good as the best, the one with the
       fewest edges is chosen. If they agree no better than pure noise would, "mbic" decides, with a warning.
 
-    Of equally good penalties, which are neighbours with the same graphs, the middle one is chosen.
+    Of equally good settings, which are neighbours with the same graphs, the middle one is chosen.
+
+    With solver="order" the path runs over the penalty per edge. With "lbfgs" and "adam" it runs over the weight of the
+    l1 norm and, with "cv", that of the DAG penalty. At each point the raw weights become a graph by threshold="lr", a
+    likelihood ratio, unless the estimator or `threshold` say otherwise.
 
     Parameters
     ----------
@@ -98,8 +112,12 @@ class GolemCV(NotebookDisplay, TableEstimator):
     select : {"bic", "cv", "stability"}
         How to choose.
     lambda_sparsity : sequence of float, optional
-        The path: lambda in S(B) = L(B) + lambda (number of edges), by default penalties 2 n lambda from the 2 of AIC to
-        twice that of "mbic".
+        The grid. Order: lambda in S(B) = L(B) + lambda (number of edges), by default penalties 2 n lambda from the 2 of
+        AIC to twice that of "mbic". Adam and L-BFGS: weights of ||B||_1, by default 0.002 to 0.1.
+    lambda_dag : sequence of float, optional
+        Weights of h(B) (Adam, L-BFGS); by default that of the estimator or, with "cv", 1, 5 and 25.
+    threshold : sequence of float or "lr", optional
+        Thresholds (Adam, L-BFGS); by default that of the estimator or "lr".
     criterion : {"mbic", "ebic", "bic"}, optional
         The penalty of a graph with "bic"; by default "mbic", E log n + 2 log C(P, E) for E edges among P pairs of
         columns (see `golem.score.sparsity.L0.graph_penalty`). It is less strict with graphs of many edges than the
@@ -120,7 +138,7 @@ class GolemCV(NotebookDisplay, TableEstimator):
     Attributes
     ----------
     estimator_ : Golem
-        The model at the chosen penalty, learned from all rows. Its attributes (`weights_`, `adjacency_`, `cpdag_`,
+        The model at the chosen setting, learned from all rows. Its attributes (`weights_`, `adjacency_`, `cpdag_`,
         `undecided_`, `sem_`, `moments_`, `solution_`, ...) are attributes of this object as well.
     best_params_ : dict
         The chosen parameters of Golem.
@@ -128,12 +146,12 @@ class GolemCV(NotebookDisplay, TableEstimator):
         The score of the choice: the criterion (lower is better), the mean held-out log-likelihood per row, or the
         agreement of halves and all rows (higher is better).
     path_ : list of dict
-        One row per penalty, ready for `pandas.DataFrame`: `lambda_sparsity`, `edge_penalty` (2 n lambda), `edges` on
-        all rows, `score` and `chosen`; with "cv" `standard_error` of the difference from the best score; with
+        One row per setting, ready for `pandas.DataFrame`: the parameters, `edges` on all rows, `score` and `chosen`;
+        `edge_penalty`, 2 n lambda (order); with "cv" `standard_error` of the difference from the best score; with
         "stability" `stable_edges` and `expected_false`, a bound on how many of these are false
         (docs/compare.md).
     adjacency_frequency_, direction_frequency_ : ndarray of shape (d, d)
-        Shares of the halves that join two nodes, and that have i -> j, at the chosen penalty ("stability"). Undecided
+        Shares of the halves that join two nodes, and that have i -> j, at the chosen setting ("stability"). Undecided
         edges count half for each direction, and halves do not use the shape of the noise.
     stable_ : ndarray of shape (d, d), bool
         Edges of the graph with an adjacency frequency of at least `stable` ("stability").
@@ -157,6 +175,8 @@ class GolemCV(NotebookDisplay, TableEstimator):
         select: Method = "bic",
         *,
         lambda_sparsity: Sequence[float] | None = None,
+        lambda_dag: Sequence[float] | None = None,
+        threshold: Sequence[float | Literal["lr"]] | None = None,
         criterion: Criterion | None = None,
         cv: int | None = None,
         pairs: int | None = None,
@@ -168,6 +188,8 @@ class GolemCV(NotebookDisplay, TableEstimator):
         self.estimator = estimator
         self.select = select
         self.lambda_sparsity = lambda_sparsity
+        self.lambda_dag = lambda_dag
+        self.threshold = threshold
         self.criterion = criterion
         self.cv = cv
         self.pairs = pairs
@@ -230,11 +252,11 @@ class GolemCV(NotebookDisplay, TableEstimator):
         template = clone(template).set_params(knowledge=read_knowledge(template.knowledge, table.names))
         with warnings.catch_warnings():  # the last fit repeats them
             warnings.simplefilter("ignore", DataWarning)
-            check_table(table, uses_scale=template.noise == "ev", bounded=False, intervention=template.intervention)
-        given = self.lambda_sparsity
-        penalties = default_penalties(table.n, table.d) if given is None else sorted({*map(float, given)}, reverse=True)
+            uses_scale = template.noise == "ev" or not is_counted(template)
+            check_table(table, uses_scale=uses_scale, bounded=False, intervention=template.intervention)
+        settings = self._grid(template, table)
         rng = np.random.default_rng(0 if self.random_state is None else self.random_state)
-        path = PenaltyPath(template, table, penalties, self.n_jobs, self.callback)
+        path = PenaltyPath(template, table, settings, self.n_jobs, self.callback)
         if self.select == "bic":
             scored = by_criterion(path, L0(self._own("criterion")))
         elif self.select == "cv":
@@ -245,10 +267,11 @@ class GolemCV(NotebookDisplay, TableEstimator):
             self.adjacency_frequency_ = scored.frequencies.adjacency
             self.direction_frequency_ = scored.frequencies.direction
         rows, best = scored.rows, scored.best
-        for k, (row, penalty) in enumerate(zip(rows, penalties, strict=True)):
-            about = {"lambda_sparsity": penalty, "edge_penalty": 2 * table.n * penalty}
-            rows[k] = about | row | {"chosen": k == best}
-        self.selection_ = Selection(self.select, {"lambda_sparsity": penalties[best]}, rows)
+        for k, (row, setting) in enumerate(zip(rows, settings, strict=True)):
+            penalty = {"edge_penalty": 2 * table.n * setting.lambda_sparsity} if is_counted(template) else {}
+            rows[k] = setting.parameters | penalty | row | {"chosen": k == best}
+        own = {} if template.threshold is None else {"threshold": template.threshold}
+        self.selection_ = Selection(self.select, own | settings[best].parameters, rows)
         return self.selection_
 
     def score(self, X: Any, y: None = None) -> float:
@@ -298,15 +321,14 @@ class GolemCV(NotebookDisplay, TableEstimator):
                 select=self.select,
                 lambda_sparsity=model.lambda_sparsity,
             )
-        model.check_settings()
-        if not is_counted(model):
-            raise ProblemError.of(
-                "{select=} chooses the penalty per edge of {solver='order'}; got {solver=}.",
-                select=self.select,
-                solver=model.solver,
+        if model.cycles == "none":
+            raise ValueError(
+                "cycles='none' leaves cyclic graphs, which cannot be scored. Use cycles='paper' or 'gentle'."
             )
-        if self.lambda_sparsity is not None:
-            self._check_penalties(self.lambda_sparsity, model)
+        for name in ("lambda_sparsity", "lambda_dag", "threshold"):
+            if getattr(self, name) is not None:
+                self._check_grid(name, getattr(self, name), model)
+        model.check_settings()
 
     def require_method_for(self, environments: bool) -> None:
         """Raise a ValueError if the method cannot choose with environments."""
@@ -316,12 +338,18 @@ class GolemCV(NotebookDisplay, TableEstimator):
                 "on others. Use {select='bic'} or {select='stability'}."
             )
 
-    def _check_penalties(self, values: Any, model: Golem) -> None:
-        """Raise a ValueError if these penalties cannot be compared."""
+    def _check_grid(self, name: str, values: Any, model: Golem) -> None:
+        """Raise a ValueError if the values of a parameter cannot be compared."""
+        if name != "lambda_sparsity" and is_counted(model):
+            raise ProblemError.of(
+                "A grid of {name} needs {solver='adam'} or 'lbfgs'. Leave it out with {solver='order'}.", name=name
+            )
+        if getattr(self.estimator, name, None) is not None:
+            raise ValueError(f"{name} is given both as a grid and in the estimator. Leave one of them out.")
         if np.ndim(values) == 0 or not len(values):
-            raise ValueError(f"lambda_sparsity must be a list of values to choose from; got {values!r}.")
+            raise ValueError(f"The grid of {name} must be a list of values to choose from; got {values!r}.")
         for value in values:
-            clone(model).set_params(lambda_sparsity=value).check_settings()
+            clone(model).set_params(**{name: value}).check_settings()
 
     @property
     def missing(self) -> MissingChoice:
@@ -334,10 +362,12 @@ class GolemCV(NotebookDisplay, TableEstimator):
         return _OF_METHOD[name][1] if value is None else value
 
     def _template(self) -> Golem:
-        """Return the estimator."""
+        """Return the estimator, with threshold="lr" if its solver needs a threshold and none is set."""
         model = self.estimator or Golem()
         if not isinstance(model, Golem):
             raise ValueError(f"The estimator must be a golem.Golem; got {type(model).__name__}.")
+        if not is_counted(model) and model.threshold is None:
+            model = clone(model).set_params(threshold="lr")
         return model
 
     def _read(self, X: Any, environments: Any, targets: Targets | None) -> Table:
@@ -349,3 +379,12 @@ class GolemCV(NotebookDisplay, TableEstimator):
         self.require_method_for(bool(table.environments))
         self.record_columns(table)
         return table
+
+    def _grid(self, model: Golem, moments: Table) -> list[Setting]:
+        """Return the settings of the path."""
+        penalties, dag = self.lambda_sparsity, self.lambda_dag
+        if penalties is None:
+            penalties = default_penalties(is_counted(model), moments.n, moments.d)
+        if dag is None and self.select == "cv" and not is_counted(model) and model.lambda_dag is None:
+            dag = DAG_PENALTIES
+        return grid(penalties, (None,) if dag is None else dag, (None,) if self.threshold is None else self.threshold)

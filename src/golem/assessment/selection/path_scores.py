@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
 
 import numpy as np
 from sklearn.base import clone
@@ -14,6 +15,7 @@ from golem.assessment.second_search import fit_quietly
 from golem.data.checks import DataWarning
 from golem.data.table import Table
 from golem.estimator.golem import Golem
+from golem.estimator.settings import is_counted
 from golem.runtime.messages import warn_user
 from golem.runtime.problems import Set, Text
 from golem.runtime.progress import Counter
@@ -25,38 +27,38 @@ from golem.score.sparsity import L0
 
 @dataclass(frozen=True, eq=False)
 class PenaltyPath:
-    """A path of penalties for a model, the highest first, and the table to fit it to."""
+    """A path of settings for a model, and the table to fit it to."""
 
     model: Golem
     table: Table
-    penalties: list[float]
+    settings: list[Setting]
     n_jobs: int | None = None
     callback: Counter | None = None
 
     def fits(self, parts: int = 0) -> Iterator[Golem]:
-        """Yield the model fitted to all rows, per penalty; so many parts of the rows follow."""
-        fitted = fit_path(self.model, self.table, self.penalties, self.table.n)
+        """Yield the model fitted to all rows, per setting; so many parts of the rows follow."""
+        fitted = fit_path(self.model, self.table, self.settings, self.table.n)
         return self._progressing(fitted, 0, 1, parts)
 
     def on_parts(self, task: Callable[..., Any], parts: Iterable[tuple[Any, ...]], count: int) -> list[Any]:
         """Run a task on parts of the rows, here or in processes, in order."""
         from joblib import Parallel, delayed
 
-        arguments = ((self.model, *part, self.penalties, self.table.n) for part in parts)
+        arguments = ((self.model, *part, self.settings, self.table.n) for part in parts)
         results = Parallel(self.n_jobs, return_as="generator")(delayed(task)(*one) for one in arguments)
-        return list(self._progressing(results, len(self.penalties), len(self.penalties), count))
+        return list(self._progressing(results, len(self.settings), len(self.settings), count))
 
     def _progressing(self, results: Iterator[Any], before: int, each: int, parts: int) -> Iterator[Any]:
         """Report the number of graphs learned so far to the callback, and that of all rows and parts together."""
         for done, result in enumerate(results, start=1):
             if self.callback is not None:
-                self.callback(before + each * done, len(self.penalties) * (1 + parts))
+                self.callback(before + each * done, len(self.settings) * (1 + parts))
             yield result
 
 
 @dataclass(frozen=True, eq=False)
 class Scored:
-    """One row per penalty of a path, the position of the best, and the frequencies of its edges in halves."""
+    """One row per setting of a path, the position of the best, and the frequencies of its edges in halves."""
 
     rows: list[dict[str, Any]]
     best: int
@@ -68,10 +70,10 @@ def by_criterion(path: PenaltyPath, criterion: L0) -> Scored:
     n, d = path.table.n, path.table.d
     rows = [{"edges": int(one.adjacency_.sum()), "score": information_criterion(one, criterion)} for one in path.fits()]
     strict = [True] * len(rows)
-    if n <= d:
+    if is_counted(path.model) and n <= d:
         # The likelihood is unbounded then, and a criterion would always prefer the lowest penalties.
         least = float(criterion.penalties(n, d)[1]) * (1 - 1e-9)
-        strict = [2 * n * penalty >= least for penalty in path.penalties]
+        strict = [2 * n * setting.lambda_sparsity >= least for setting in path.settings]
     return Scored(rows, middle_of_the_best([(keeps, -row["score"]) for keeps, row in zip(strict, rows, strict=True)]))
 
 
@@ -93,7 +95,7 @@ def by_halves(path: PenaltyPath, pairs: int, stable: float, rng: np.random.Gener
     """Score the path by how well graphs from complementary halves agree with those of all rows."""
     whole = list(path.fits(2 * pairs))
     graphs = path.on_parts(graphs_on_path, ((half,) for half in path.table.halves(pairs, rng)), 2 * pairs)
-    found = [Frequencies.of(at_penalty) for at_penalty in zip(*graphs, strict=True)]
+    found = [Frequencies.of(at_setting) for at_setting in zip(*graphs, strict=True)]
     rows = [
         {
             "edges": int(fitted.adjacency_.sum()),
@@ -128,7 +130,7 @@ NO_DIFFERENCE = 0.05
 
 @dataclass(frozen=True, eq=False)
 class Frequencies:
-    """Frequencies of edges in the halves, at one penalty; see `golem.assessment.edge_frequencies`.
+    """Frequencies of edges in the halves, at one setting; see `golem.assessment.edge_frequencies`.
 
     Examples
     --------
@@ -181,39 +183,79 @@ class Frequencies:
 # The default path starts at the penalty of AIC and ends at this multiple of the penalty of "mbic".
 _LEAST_PENALTY, _MOST_PENALTY = 2.0, 2.0
 _PENALTIES_BELOW, _PENALTIES_ABOVE = 9, 3
+L1_PENALTIES = (0.1, 0.05, 0.02, 0.01, 0.005, 0.002)
 
 
-def default_penalties(n: int, d: int) -> list[float]:
-    """Return penalties per edge from twice that of "mbic" down to that of AIC, as lambda = penalty / (2n)."""
+@dataclass(frozen=True)
+class Setting:
+    """A point of the grid: parameters of Golem for all rows. None keeps the setting of the estimator."""
+
+    lambda_sparsity: float
+    lambda_dag: float | None = None
+    threshold: float | Literal["lr"] | None = None
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """The parameters of the estimator that are set."""
+        return {name: value for name, value in asdict(self).items() if value is not None}
+
+    def for_rows(self, n: int, of: int, counted: bool) -> Setting:
+        """Return the equivalent setting for n of all rows.
+
+        An edge keeps its penalty in units of the deviance, 2 n lambda. A penalty on weights scales with the noise of
+        the gradient, 1 / sqrt(n).
+        """
+        factor = of / n if counted else float(np.sqrt(of / n))
+        return Setting(self.lambda_sparsity * factor, self.lambda_dag, self.threshold)
+
+
+def grid(
+    lambda_sparsity: Sequence[float], lambda_dag: Sequence[float | None], threshold: Sequence[Any]
+) -> list[Setting]:
+    """Return all settings, the highest penalty per edge first."""
+    penalties = sorted({float(value) for value in lambda_sparsity}, reverse=True)
+    return [Setting(*values) for values in itertools.product(penalties, lambda_dag, threshold)]
+
+
+def default_penalties(counted: bool, n: int, d: int) -> list[float]:
+    """Return penalties per edge from AIC's to twice that of "mbic", as lambda = penalty / (2n); or l1 weights."""
+    if not counted:
+        return list(L1_PENALTIES)
     usual = float(L0().penalties(n, d)[1])
     below = np.geomspace(min(_LEAST_PENALTY, usual / 2), usual, _PENALTIES_BELOW)
     above = np.geomspace(usual, _MOST_PENALTY * usual, _PENALTIES_ABOVE + 1)[1:]
-    return [float(penalty) / (2 * n) for penalty in reversed((*below, *above))]
+    return [float(penalty) / (2 * n) for penalty in (*below, *above)]
 
 
-def fit_path(model: Golem, table: Table, penalties: Sequence[float], all_rows: int) -> Iterator[Golem]:
-    """Yield a fitted model per penalty; on a part of the rows, an edge keeps its penalty in units of the deviance.
+def fit_path(model: Golem, table: Table, settings: Sequence[Setting], all_rows: int) -> Iterator[Golem]:
+    """Yield a fitted model per setting; settings that differ only in the threshold share one solve.
 
     Each fit starts afresh, so that on all rows it is what `Golem` gives for these parameters. Warm starts from the
-    sparser neighbour save little time and end in worse minima of the score (docs/compare.md). On a part of
+    sparser neighbour save little time and end in worse minima of the paper's score (docs/compare.md). On a part of
     the rows the search has effort="fast" unless the model sets an effort, because its graphs are only compared.
     """
-    if table.n < all_rows and model.noise != "ev" and model.effort is None:
+    if table.n < all_rows and model.solver == "order" and model.noise != "ev" and model.effort is None:
         model = clone(model).set_params(effort="fast")
-    for penalty in penalties:
-        own = penalty * (all_rows / table.n)
-        yield fit_quietly(clone(model).set_params(lambda_sparsity=own), table.without_rows())
+    fitted: dict[tuple[float, float | None], Golem] = {}
+    for setting in settings:
+        own = setting.for_rows(table.n, all_rows, is_counted(model))
+        key = (own.lambda_sparsity, own.lambda_dag)
+        if key not in fitted:
+            fitted[key] = fit_quietly(clone(model).set_params(**own.parameters), table.without_rows())
+            yield fitted[key]
+        else:
+            yield fitted[key].with_threshold(own.threshold)  # type: ignore[arg-type]
 
 
-def held_out_scores(model: Golem, train: Table, test: Table, penalties: Sequence[float], all_rows: int) -> list[float]:
-    """Return the mean log-likelihood of the observed values of a held-out row, per penalty."""
-    path = fit_path(model, train, penalties, all_rows)
+def held_out_scores(model: Golem, train: Table, test: Table, settings: Sequence[Setting], all_rows: int) -> list[float]:
+    """Return the mean log-likelihood of the observed values of a held-out row, per setting."""
+    path = fit_path(model, train, settings, all_rows)
     return [test.log_likelihood(one.sem_) / test.n for one in path]
 
 
-def graphs_on_path(model: Golem, table: Table, penalties: Sequence[float], all_rows: int) -> list[BoolMatrix]:
-    """Return the graph at every penalty, as a PDAG: undecided edges have both directions."""
-    graphs = (one.graph_ for one in fit_path(model, table, penalties, all_rows))
+def graphs_on_path(model: Golem, table: Table, settings: Sequence[Setting], all_rows: int) -> list[BoolMatrix]:
+    """Return the graph at every setting, as a PDAG: undecided edges have both directions."""
+    graphs = (one.graph_ for one in fit_path(model, table, settings, all_rows))
     return [graph.partially_directed(graph.directed_by("none")) for graph in graphs]
 
 
