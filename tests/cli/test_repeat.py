@@ -87,8 +87,8 @@ def test_a_bootstrap_is_repeated_with_its_seed(finished):
 
 
 def test_the_page_lists_the_options_that_go_with_from():
-    page = (Path(__file__).parents[2] / "docs" / "reproduce.md").read_text(encoding="utf-8")
-    listed = set(re.findall(r"`(--?[a-z-]+)`", re.search(r"You may give (.*?)\. ", page, re.DOTALL)[1]))
+    page = (Path(__file__).parents[2] / "docs" / "tools.md").read_text(encoding="utf-8")
+    listed = set(re.findall(r"`(--?[a-z-]+)`", re.search(r"You may add (.*?)\.", page, re.DOTALL)[1]))
     allowed = [option for option in typer.main.get_command(app).commands["fit"].params if option.name in _WITH_FROM]
     names = [{*option.opts, *option.secondary_opts} for option in allowed if option.name not in ("data", "repeat")]
     assert all(len(listed & name) == 1 for name in names)

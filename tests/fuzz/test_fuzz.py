@@ -14,7 +14,7 @@ from fuzz import corpus
 from fuzz.rules import ViolationError, answer, bounded
 
 EXAMPLES = {"tables": 60, "graphs": 60, "documents": 8, "options": 8, "containers": 40}
-EXAMPLES |= {"categories": 20, "environments": 20, "checkpoints": 20, "spreadsheets": 10}
+EXAMPLES |= {"categories": 20, "environments": 20, "checkpoints": 20, "spreadsheets": 10, "sessions": 20}
 known = functools.cache(corpus.known)
 
 

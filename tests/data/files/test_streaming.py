@@ -503,7 +503,7 @@ def test_the_example_of_the_documentation_runs(tmp_path, rng, monkeypatch):
     example = re.search(r"```python\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL)[1]
     found = {}
     exec(example, found)
-    assert found["moments"].names == tuple(names)
+    assert found["fitted"].model.table_.names == tuple(names)
     assert found["held_out"].n + found["rest"].n == 1000
 
 

@@ -25,7 +25,7 @@ _WHOLE = re.compile(r"[+-]?\d+")
 # Longer cells do not mark missing values.
 _LONGEST_MARKER = 30
 # Numbers as people write them, such as 43.8%, $1,200 and 1.200,50.
-_DECORATED = re.compile(r"[-+]?[$€£¥]?\s*\d[\d.,' ]*[%$€£¥]?")
+_DECORATED = re.compile(r"[-+]?[$€£¥]?\s*[0-9][0-9.,' ]*[%$€£¥]?")
 
 
 @dataclass(frozen=True, eq=False)
