@@ -122,7 +122,7 @@ def choose_edge(page: Any, number: int = 0) -> list[str]:
 
 
 def test_the_page_invites_and_opens_an_example(page: Any) -> None:
-    assert page.locator("#graph .welcome").is_visible()
+    page.locator("#graph .welcome").wait_for()
     assert not page.locator("#left").is_visible()
     page.locator(".welcome button", has_text="Diabetes").click()
     page.locator("#graph .node").first.wait_for()
