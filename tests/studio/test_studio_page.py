@@ -21,6 +21,14 @@ pytestmark = pytest.mark.browser
 LONG = 120_000
 
 
+def expect(locator: Any) -> Any:
+    """Return assertions that wait until they hold: machines may be slow."""
+    from playwright import sync_api
+
+    sync_api.expect.set_options(timeout=30_000)
+    return sync_api.expect(locator)
+
+
 class Program:
     """A running `golem studio`."""
 
@@ -123,11 +131,11 @@ def choose_edge(page: Any, number: int = 0) -> list[str]:
 
 def test_the_page_invites_and_opens_an_example(page: Any) -> None:
     page.locator("#graph .welcome").wait_for()
-    assert not page.locator("#left").is_visible()
+    expect(page.locator("#left")).not_to_be_visible()
     page.locator(".welcome button", has_text="Diabetes").click()
     page.locator("#graph .node").first.wait_for()
-    assert page.locator("#graph .node").count() == 11
-    assert chip(page, "progression").is_visible()
+    expect(page.locator("#graph .node")).to_have_count(11)
+    expect(chip(page, "progression")).to_be_visible()
 
 
 def test_tiers_by_mouse_and_by_keyboard_are_obeyed_at_once(page: Any) -> None:
@@ -204,7 +212,7 @@ def test_columns_show_histograms_and_are_changed(page: Any) -> None:
     upload(page, ["size", "gap", "code", "group"], [[*map(str, row)] for row in rows])
     wait_checked(page)
     chip(page, "gap").click()
-    assert page.locator("#column .histogram rect").count() == 16
+    expect(page.locator("#column .histogram rect")).to_have_count(16)
     page.get_by_label("0 means missing").check()
     page.locator("#column", has_text="values are missing").wait_for()
     chip(page, "size").click()
@@ -269,7 +277,7 @@ def test_undo_redo_and_snapshots_side_by_side(page: Any) -> None:
     assert edges(page) == after
     assert re.search(r"[2-9] graphs learned", page.locator("#refits").inner_text())
     page.locator("#snapshots button", has_text="Compare").click()
-    assert page.locator("#compare .golem-graph").count() == 2
+    expect(page.locator("#compare .golem-graph")).to_have_count(2)
     assert "Since start" in page.locator("#compare").inner_text()
     page.locator("#compare button", has_text="Close").click()
     page.locator("#snapshots button", has_text="Return").click()
@@ -341,7 +349,7 @@ def test_hostile_names_stay_text(page: Any) -> None:
     wait_checked(page)
     choose_edge(page)
     page.locator("#selected .rules").wait_for()
-    assert page.locator("#left script, #right script, #graph script, main img").count() == 0
+    expect(page.locator("#left script, #right script, #graph script, main img")).to_have_count(0)
 
 
 def test_a_bad_file_gets_a_sentence(page: Any, open_page: Any) -> None:
@@ -351,7 +359,7 @@ def test_a_bad_file_gets_a_sentence(page: Any, open_page: Any) -> None:
     assert len(page.locator("#problem span").inner_text()) > 20
     assert page.locator("#title").inner_text() == "data.csv"
     page.locator("#problem button").click()
-    assert not page.locator("#problem").is_visible()
+    expect(page.locator("#problem")).not_to_be_visible()
     assert "400" in open_page.troubles.pop()
 
 
@@ -365,9 +373,9 @@ def test_300_columns_open_with_a_search_box_and_show_neighbourhoods(page: Any) -
     page.locator("#graph .node[data-node=gene7].chosen").wait_for()
     counts = page.locator("#counts").inner_text()
     assert re.match(r"\d+ of \d+ edges around gene7", counts)
-    assert page.locator("#graph .edge").count() == int(counts.split()[0])
+    expect(page.locator("#graph .edge")).to_have_count(int(counts.split()[0]))
     page.locator("#filter").fill("gene12")
-    assert page.locator(".chip").count() == 11
+    expect(page.locator(".chip")).to_have_count(11)
 
 
 def test_experiments_name_what_they_changed(page: Any) -> None:
@@ -406,7 +414,7 @@ def test_a_series_is_drawn_by_steps_and_effects_run_over_time(page: Any) -> None
     page.locator("#selected .effects li", has_text="river: 0").wait_for()
     choose_edge(page)
     page.locator("#selected .rules li").first.wait_for()
-    assert page.locator("#selected .rules li").count() == 2
+    expect(page.locator("#selected .rules li")).to_have_count(2)
 
 
 def test_the_command_line_opens_a_series(open_page: Callable[..., Any], tmp_path: Path) -> None:
