@@ -16,6 +16,7 @@ from golem.directions.learned_graph import EdgeRecord, LearnedGraph, known
 from golem.estimator.fit import Fit
 from golem.graphs.named_graph import LINK_SOURCES
 from golem.model.linear_sem import LinearSEM
+from golem.runtime.records import Records
 from golem.runtime.types import BoolMatrix, BoolVector, Matrix
 from golem.score.score_settings import ScoreName
 from golem.score.solution import Solution
@@ -119,13 +120,13 @@ class GraphMatrices:
         return np.asarray(known(self.graph_.reversible), dtype=bool)
 
     @functools.cached_property
-    def edges_(self) -> list[EdgeRecord]:
+    def edges_(self) -> Records[EdgeRecord]:
         """One record per edge, sorted by source, then target."""
         graph, names, fit, lags = self._judged, self.table_.names, self.fit_, self.table_.lags
         sources = known(graph.sources).tolist()
         more = [graph.strength, graph.error_rate, fit.strengths, fit.standardized_weights, fit.standard_errors]
         more.append(fit.robustness)
-        return [
+        return Records(
             EdgeRecord(
                 names[graph.causes[k]],
                 names[graph.children[k]],
@@ -136,7 +137,7 @@ class GraphMatrices:
                 lag=int(lags[graph.causes[k]]),  # type: ignore[misc]
             )
             for k in np.lexsort((graph.children, graph.causes)).tolist()
-        ]
+        )
 
     @functools.cached_property
     def variables_(self) -> tuple[Variable, ...]:
@@ -149,9 +150,9 @@ class GraphMatrices:
         return self.fit_.score.name
 
     @functools.cached_property
-    def coefficients_(self) -> list[LevelCoefficient]:
+    def coefficients_(self) -> Records[LevelCoefficient]:
         """The coefficients of edges with a category at one of their ends; empty for a table of numbers."""
-        return self.fit_.score.coefficients(self.graph_)
+        return Records(self.fit_.score.coefficients(self.graph_))
 
     @functools.cached_property
     def sem_(self) -> LinearSEM:

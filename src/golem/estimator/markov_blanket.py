@@ -12,6 +12,7 @@ from golem.data.table_reading import read_table
 from golem.data.wide_columns import WideMoments
 from golem.runtime.messages import suggestion
 from golem.runtime.problems import names_remedies
+from golem.runtime.records import Records
 from golem.runtime.threads import in_chunks
 from golem.runtime.types import Matrix, Vector
 from golem.score.sparsity import L0, Criterion
@@ -42,7 +43,7 @@ class BlanketMember(NamedTuple):
 
 
 @names_remedies
-def markov_blanket(X: Any, variable: str | int, lambda_sparsity: Criterion = "mbic") -> list[BlanketMember]:
+def markov_blanket(X: Any, variable: str | int, lambda_sparsity: Criterion = "mbic") -> Records[BlanketMember]:
     """Return the Markov blanket of a column: its parents, its children, and the other parents of these.
 
     Given these, no other column says more about it. They are found by forward and backward selection among all columns,
@@ -59,7 +60,7 @@ def markov_blanket(X: Any, variable: str | int, lambda_sparsity: Criterion = "mb
 
     Returns
     -------
-    list of BlanketMember
+    Records of BlanketMember
         Strongest first.
 
     Examples
@@ -82,10 +83,10 @@ def markov_blanket(X: Any, variable: str | int, lambda_sparsity: Criterion = "mb
             break
         chosen = tried
     if not chosen:
-        return []
+        return Records()
     coefficients, losses = _losses(Z, j, chosen)
     order = np.argsort(-losses)
-    return [BlanketMember(names[chosen[k]], float(coefficients[k]), float(losses[k])) for k in order]
+    return Records(BlanketMember(names[chosen[k]], float(coefficients[k]), float(losses[k])) for k in order)
 
 
 def _number(variable: str | int, names: tuple[str, ...]) -> int:

@@ -13,6 +13,7 @@ from golem.graphs.dag import edges_are_acyclic
 from golem.graphs.named_graph import LAG, NamedGraph
 from golem.output.export import named_graph
 from golem.runtime.messages import suggestion
+from golem.runtime.records import Records
 from golem.runtime.types import Vector
 
 # Bounds that differ by less, in standard deviations, are equal.
@@ -58,7 +59,7 @@ class Effect(NamedTuple):
         return max(abs(self.standardized_low), abs(self.standardized_high)) <= _EQUAL
 
 
-def effects_on(model: Any, target: str, bootstrap: Bootstrap | None = None) -> list[Effect]:
+def effects_on(model: Any, target: str, bootstrap: Bootstrap | None = None) -> Records[Effect]:
     """Return the total effects of all variables on one, those that are surely large first.
 
     Parameters
@@ -81,10 +82,10 @@ def effects_on(model: Any, target: str, bootstrap: Bootstrap | None = None) -> l
     j = _place(graph, target)
     ranges = _ranges(model, graph, j)
     found = [effect for i in ranges[0].reaching(j) for effect in _between(model, bootstrap, graph, ranges, i, j)]
-    return sorted((effect for effect in found if not effect.is_zero), key=_rank)
+    return Records(sorted((effect for effect in found if not effect.is_zero), key=_rank))
 
 
-def effects_of(model: Any, source: str, bootstrap: Bootstrap | None = None) -> list[Effect]:
+def effects_of(model: Any, source: str, bootstrap: Bootstrap | None = None) -> Records[Effect]:
     """Return the total effects of one variable on all others, those that are surely large first; see `effects_on`.
 
     Examples
@@ -99,7 +100,7 @@ def effects_of(model: Any, source: str, bootstrap: Bootstrap | None = None) -> l
     ranges = _ranges(model, graph)
     reached = [j for j in range(len(graph.names)) if i in ranges[0].reaching(j)]
     found = [effect for j in reached for effect in _between(model, bootstrap, graph, ranges, i, j)]
-    return sorted((effect for effect in found if not effect.is_zero), key=_rank)
+    return Records(sorted((effect for effect in found if not effect.is_zero), key=_rank))
 
 
 def _acyclic(model: Any) -> NamedGraph:

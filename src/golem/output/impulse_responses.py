@@ -12,6 +12,7 @@ from golem.assessment.bootstrap_result import Bootstrap, percentiles
 from golem.model.linear_equations import number_of
 from golem.output.lagged_graph import LaggedGraph
 from golem.runtime.problems import ProblemError, Set
+from golem.runtime.records import Records
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -75,9 +76,9 @@ class ImpulseResponses:
         """Return the total effect of one variable on another, so many steps later."""
         return float(self.effects[horizon, number_of(source, self.names), number_of(target, self.names)])
 
-    def records(self) -> list[Response]:
+    def records(self) -> Records[Response]:
         """Return all effects that are not zero at every step, as a list for tables."""
-        found = []
+        found: Records[Response] = Records()
         for i, source in enumerate(self.names):
             for j, target in enumerate(self.names):
                 own = self.effects[:, i, j]
