@@ -9,8 +9,13 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from golem.data.series_reading import SeriesChoice
+from golem.data.table import Table
 from golem.data.table_reading import Targets, read_table
 from golem.runtime.progress import Counter
+from golem.runtime.types import Matrix
+
+# A model keeps the rows of a table with at most so many numbers (8 MB) after its directions were checked.
+_KEPT_NUMBERS = 1_000_000
 
 
 def fitted_series(model: Any) -> SeriesChoice:
@@ -21,7 +26,12 @@ def fitted_series(model: Any) -> SeriesChoice:
 
 
 class DirectionCheck:
-    """What an estimator needs to check its directions, now or when they are first asked for."""
+    """What an estimator needs to check its directions, now or when they are first asked for.
+
+    A small table is kept with its rows, for this check and those of `golem.diagnose`; a pickled model has none.
+    """
+
+    _table: Table | None = None
 
     def check_directions(
         self: Any,
@@ -57,7 +67,9 @@ class DirectionCheck:
         True
         """
         check_is_fitted(self, "fit_")
-        table = self.__dict__.pop("_table", None)
+        table = self._table
+        if table is not None and table.n * table.d > _KEPT_NUMBERS:
+            self._table = None
         if X is not None:
             how: dict[str, Any] = {"missing": self.missing, "robust": "ranks" if self.table_.is_ranked else "off"}
             how["statistics"] = "sparse" if self.fit_.score.is_sparse else "dense"
@@ -73,8 +85,13 @@ class DirectionCheck:
 
     def check_if_kept(self: Any) -> None:
         """Check the directions if the rows were kept for this."""
-        if self.__dict__.get("_table") is not None:
+        if self._table is not None:
             self.check_directions()
+
+    def kept_rows(self: Any) -> Matrix | None:
+        """Return the coded rows of a small, complete table, which the model keeps for checks, or None."""
+        table: Table | None = self._table
+        return None if table is None or table.missing is not None else table.parts[0].copied_rows()
 
     def __getstate__(self) -> dict[str, Any]:
         state: dict[str, Any] = super().__getstate__()  # type: ignore[assignment]

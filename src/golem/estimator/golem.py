@@ -161,8 +161,8 @@ class Golem(NotebookDisplay, DirectionCheck, TableEstimator, GraphMatrices, Conv
     by_shape_, by_intervention_ : ndarray of shape (d, d), bool
         Edges whose direction rests on the shape of the noise, or on interventions.
     edges_ : list of EdgeRecord
-        One record per edge: source, target, weight, what the direction rests on, and how strong that evidence is.
-        `pandas.DataFrame(model.edges_)` makes a table.
+        One record per edge: source, target, weight, what the direction rests on, and how strong that evidence is. It
+        prints as a table, and `pandas.DataFrame(model.edges_)` makes one to compute with.
     variables_ : tuple of Variable
         Name, kind ("numeric" or "category") and levels of every column.
     score_ : {"gaussian", "mixed", "bdeu", "discrete-bic"}
@@ -317,7 +317,7 @@ class Golem(NotebookDisplay, DirectionCheck, TableEstimator, GraphMatrices, Conv
             other data or settings is refused. A fit that has ended returns at once.
         """
         self._forget()
-        self.__dict__.pop("_table", None)
+        self._table = None
         settings = self.settings.check()
         file = settings.checkpoint_path(checkpoint)
         settings.require_for(is_interventional(X, environments, targets))

@@ -31,6 +31,8 @@ _TRUSTED, _LISTED = 0.9, 0.5
 # The first sentence counts the open directions; hidden common causes always come last.
 _SAID = ("directions", "limits")
 _NARROWEST_NAME = 6
+# Printing a model fits tables with at most so many columns again, which takes well under a second.
+_MOST_REFIT = 50
 
 
 @dataclass(frozen=True)
@@ -65,7 +67,8 @@ class Screen:
     def lines(self) -> list[str]:
         """Return the lines; the edges take what the rest leaves."""
         head = [line for text in (self.title, *self.sentences) for line in textwrap.wrap(printable(text), WIDTH)]
-        before, after = _before(self.supplement.diagnosis), self._next()
+        where = "in model.diagnose()" if self.output is None else "in the report"
+        before, after = _before(self.supplement.diagnosis, where), self._next()
         room = MOST_LINES - self.said - len(head) - len(before) - len(after) - 3
         edges = self._edges(room)
         if len(after) > 4 and not edges.complete and room <= _FEWEST_EDGES:  # edges are worth more than suggestions
@@ -148,7 +151,8 @@ def summary_text(model: Any, X: Any = None, bootstrap: Any = None) -> str:
     from golem.assessment.diagnostics import diagnose
     from golem.output.document import Supplement, describe
 
-    checked = None if model.graph_.reversible is None else diagnose(model, X, refit=False)
+    refit = None if model.table_.d <= _MOST_REFIT else False
+    checked = None if model.graph_.reversible is None else diagnose(model, X, refit=refit)
     supplement = Supplement(bootstrap=bootstrap, diagnosis=checked)
     document = describe(model, supplement)
     title = data_title(type(model).__name__, document, supplement)
@@ -242,8 +246,11 @@ def _short(name: str, width: int) -> str:
     return line if len(line) <= width else f"{line[: (width - 1) // 2]}..{line[len(line) - (width - 2) // 2 :]}"
 
 
-def _before(diagnosis: Diagnosis | None) -> list[str]:
-    """Return what to know before relying on the graph: the most important findings, and hidden common causes."""
+def _before(diagnosis: Diagnosis | None, where: str) -> list[str]:
+    """Return what to know before relying on the graph: the most important findings, and hidden common causes.
+
+    `where` says where the others are.
+    """
     from golem.assessment.diagnostics.explanations import EXPLANATIONS
 
     found = [] if diagnosis is None else [one for one in diagnosis.at("warning", "note") if one.name not in _SAID]
@@ -254,6 +261,6 @@ def _before(diagnosis: Diagnosis | None) -> list[str]:
         for level in ("warning", "note")
         if any(one.level == level for one in rest)
     ]
-    more = f"   (and {' and '.join(counts)} in the report)" if counts else ""
+    more = f"   (and {' and '.join(counts)} {where})" if counts else ""
     lines = [one_line(f"  {'!' if one.level == 'warning' else '-'} {told(one.headline, SHELL)}") for one in shown]
     return [f"Before you rely on it{more}", *lines, f"  ! {EXPLANATIONS['limits'].headline}"]

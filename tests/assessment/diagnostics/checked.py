@@ -19,6 +19,7 @@ def checked(moments, rows=None, penalty=None):
         graph_=graph,
         fit_=SimpleNamespace(score=score),
         edge_penalty_=penalty or L0(),
+        kept_rows=lambda: None,
     )
     return CheckedModel(model, rows)
 

@@ -1,5 +1,7 @@
 """Checks of tables with categories."""
 
+import pickle
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -175,8 +177,10 @@ def test_dropping_the_columns_that_are_named_ends_the_warning(added, drop):
 def test_scores_that_count_rows_need_no_table_to_find_what_several_determine():
     table = both(400, 0.0)
     assert "'c' by 'a' and 'b'" in diagnose(Golem(score_function="bdeu").fit(table))["determined"].finding
-    # The score of mixed tables keeps only moments, which do not tell.
-    assert diagnose(Golem(score_function="mixed").fit(table))["determined"].level == "ok"
+    # The score of mixed tables keeps only moments, which do not tell; a small table is kept with its rows.
+    mixed = Golem(score_function="mixed").fit(table)
+    assert diagnose(mixed)["determined"].level == "warning"
+    assert diagnose(pickle.loads(pickle.dumps(mixed)))["determined"].level == "ok"
 
 
 def test_exceptions_do_not_determine_a_category():

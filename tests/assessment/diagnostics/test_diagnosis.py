@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import pickle
 import re
 
 import numpy as np
@@ -41,7 +42,7 @@ def frame():
 
 def test_everything_is_listed_with_and_without_rows(frame):
     model = Golem().fit(frame)
-    with_rows, without = golem.diagnose(model, frame), model.diagnose()
+    with_rows, without = golem.diagnose(model, frame), Golem(evidence="fast").fit(frame).diagnose()
     from_rows = ["dependent-rows", "odd-values", "spikes", "normal-residuals", "influential-rows", "outliers"]
     from_rows += ["linearity", "independence"]
     assert {f.name for f in with_rows.findings} == {*ALWAYS, *from_rows}
@@ -55,6 +56,17 @@ def test_everything_is_listed_with_and_without_rows(frame):
         assert all(len(f.headline) <= 76 for f in found.at("note", "warning"))
     assert with_rows["near-constant"].finding == "No column is nearly constant."
     assert "compared with its mean" in without["near-constant"].finding  # the rest needs rows
+
+
+def test_a_small_complete_table_is_kept_for_the_checks_of_its_rows(frame):
+    model = Golem().fit(frame)
+    assert model.edges_  # asked for before, which checks the directions
+    assert diagnose(model).records() == diagnose(model, frame).records()
+    assert "not checked" not in str(model).lower()
+    saved = pickle.loads(pickle.dumps(model))
+    assert "rows-needed" in {f.name for f in diagnose(saved).findings}
+    gaps = frame.assign(a=frame["a"].where(np.arange(len(frame)) % 7 > 0))
+    assert "rows-needed" in {f.name for f in diagnose(Golem(missing="drop").fit(gaps)).findings}  # other row numbers
 
 
 def test_only_a_graph_with_edges_has_edges_to_click():
@@ -142,7 +154,7 @@ def test_what_cannot_be_diagnosed_is_refused(frame):
 
 
 def test_rows_that_all_miss_a_value_are_no_rows(frame):
-    model = Golem().fit(frame)
+    model = Golem(evidence="fast").fit(frame)
     without, missing = diagnose(model), diagnose(model, frame.assign(a=np.nan))
     assert [f for f in missing.findings if f.name != "rows-needed"] == [
         f for f in without.findings if f.name != "rows-needed"

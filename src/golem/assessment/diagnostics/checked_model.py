@@ -38,7 +38,7 @@ class CheckedModel:
     model : Golem
         A fitted model.
     X : array or table, optional
-        The rows that it was fitted to, or a sample of them.
+        The rows that it was fitted to, or a sample of them; by default those that the model has kept, if any.
     refit : bool, optional
         Whether to fit again; by default if that takes little time.
     """
@@ -107,10 +107,11 @@ class CheckedModel:
 
     @functools.cached_property
     def given(self) -> CodedTable | None:
-        """All given rows, with NaN for missing values; None without rows, and for rows of several environments."""
-        if self.X is None or self.table.environments:
+        """All rows at hand, with NaN for missing values; None for several environments and very many columns."""
+        if self.table.environments or not self.moments.has_scatter:
             return None
-        return CodedTable(self.table.coding, self._rows_of(self.X))
+        rows = self.model.kept_rows() if self.X is None else self._rows_of(self.X)
+        return None if rows is None else CodedTable(self.table.coding, rows)
 
     def _rows_of(self, X: Any) -> Matrix:
         """Return the rows of a table as the model has them: of a series, its windows."""

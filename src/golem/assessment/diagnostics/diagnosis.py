@@ -41,8 +41,8 @@ def diagnose(model: Golem, X: Any = None, *, refit: bool | None = None) -> Diagn
     model : Golem or GolemCV
         A fitted model.
     X : array or table, optional
-        The rows that it was fitted to, or a sample of them, as a model keeps only their moments. Rows with missing
-        values are left out.
+        The rows that it was fitted to, or a sample of them. Only of small, complete tables a model keeps the rows, and
+        of others their moments. Rows with missing values are left out.
     refit : bool, optional
         Whether to fit again, with standardized columns and with columns in reverse order; by default for solver="order"
         and at most 500 and 200 columns.
@@ -67,7 +67,7 @@ def diagnose(model: Golem, X: Any = None, *, refit: bool | None = None) -> Diagn
     if model.graph_.reversible is None:
         raise ValueError("The learned graph has a cycle (cycles='none'), and only a DAG can be diagnosed.")
     is_wide = not model.moments_.has_scatter
-    checked = CheckedModel(model, None if is_wide else X, refit)
+    checked = CheckedModel(model, X, refit)
     is_series = checked.table.series is not None
     verdicts = (
         (name, checked.once(check))
