@@ -58,7 +58,7 @@ GROUPS: dict[str, dict[str, Explanation]] = {
             "Copies that are far apart, and rare outliers, can be missing from this sample.",
         ),
         "rows-needed": Explanation(
-            "Most checks of the assumptions were not possible without the rows.",
+            "Most checks of the assumptions were not possible for this table.",
             "A model keeps only means and covariances. Pass the rows, or a sample of them: `golem.diagnose(model, X)`.",
         ),
     },
