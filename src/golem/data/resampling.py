@@ -12,7 +12,7 @@ import operator
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -199,16 +199,9 @@ class RowsInMemory(Units):
         return np.split(order, np.flatnonzero(np.diff(self.groups[order])) + 1)
 
     def by_content(self) -> NDArray[np.intp]:
-        """Return the rows sorted by hashes of the ranks of their values.
-
-        Columns are told apart by how often their values occur, so that neither units nor the order or the names of the
-        columns matter.
-        """
+        """Return the rows sorted by their `content_keys`."""
         given = self.values if self.given is None else self.given
-        ranks = np.stack([np.unique(column, return_inverse=True)[1] for column in given.T], axis=1)
-        bits = mixed_bits(ranks.astype(np.uint64) + np.uint64(1))
-        total = mixed_bits(bits ^ mixed_bits(bits.sum(axis=0, dtype=np.uint64))).sum(axis=1, dtype=np.uint64)
-        return np.argsort(total, kind="stable")
+        return np.argsort(content_keys(given.T), kind="stable")
 
 
 @dataclass(frozen=True, eq=False)
@@ -346,6 +339,23 @@ class Shards(Units):
     def part(self, which: NDArray[np.intp]) -> Moments:
         """Return the moments of some shards, each taken once."""
         return merged([self.shards[k] for k in which])
+
+
+def content_keys(columns: NDArray[np.floating[Any]]) -> NDArray[np.uint64]:
+    """Return a hash of the ranks of the values of each row, for a table with its columns in rows, shape (d, n).
+
+    Columns are told apart by how often their values occur, so that neither units nor the order or the names of the
+    columns matter. The keys of two sets of columns add up to those of both.
+    """
+    order = columns.argsort(axis=1)
+    ascending = np.take_along_axis(columns, order, axis=1)
+    ranks = np.ones(columns.shape, dtype=np.uint64)  # of the sorted values; missing ones share the last
+    rises = (ascending[:, 1:] != ascending[:, :-1]) & ~np.isnan(ascending[:, :-1])
+    ranks[:, 1:] += rises.cumsum(axis=1, dtype=np.uint64)
+    bits = np.empty_like(ranks)
+    np.put_along_axis(bits, order, mixed_bits(ranks), axis=1)
+    bits = mixed_bits(bits ^ mixed_bits(bits.sum(axis=1, dtype=np.uint64))[:, None])
+    return np.asarray(bits.sum(axis=0, dtype=np.uint64))
 
 
 def mixed_bits(bits: NDArray[np.uint64]) -> NDArray[np.uint64]:

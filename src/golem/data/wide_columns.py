@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from golem.data.moments import Moments
 from golem.data.normal_scores import scores_of_columns
+from golem.data.resampling import content_keys
 from golem.data.table import Part, Table
 from golem.data.table_errors import require_finite
 from golem.data.variables import Coding
@@ -152,6 +153,13 @@ def ranked_columns(Z: NDArray[np.float32]) -> tuple[NDArray[np.float32], BoolVec
 
     in_chunks(rank, len(Z), _AT_ONCE)
     return scores, changed
+
+
+def rows_by_content(Z: NDArray[np.float32]) -> Indices:
+    """Return the rows in an order that does not depend on how they are given."""
+    keys: list[NDArray[np.uint64]] = []
+    in_chunks(lambda a, b: keys.append(content_keys(Z[a:b])), len(Z), _AT_ONCE)
+    return np.argsort(np.sum(keys, axis=0, dtype=np.uint64), kind="stable")
 
 
 def _refuse_gaps(block: Matrix, names: Sequence[str]) -> None:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from golem.data.dependence import dependence
-from golem.data.wide_columns import ranked_columns
+from golem.data.wide_columns import ranked_columns, rows_by_content
 from golem.directions.factors import few_factors
 from golem.directions.residual_tests import normality_test
 from golem.graphs.edges import Edges
@@ -66,7 +66,8 @@ def wide_evidence(
             callback(done, total)
 
     share = _independent_share(Z[np.linspace(0, d - 1, min(d, _FOR_ROWS)).astype(int)])
-    halves = _halves(n, np.random.default_rng(random_state), 1 if share == 1.0 else int(np.ceil(2 / share)))
+    order, block = (rows_by_content(Z), 1) if share == 1.0 else (np.arange(n), int(np.ceil(2 / share)))
+    halves = _halves(order, np.random.default_rng(random_state), block)
     checks = ArrowChecks(moments, Z, graph.by_child(), penalty, clock)
     arrows, found = (graph.causes[asked], graph.children[asked]), []
     ranked, changed = (Z, np.zeros(d, dtype=bool)) if score.table.is_ranked else ranked_columns(Z)
@@ -92,11 +93,11 @@ def wide_evidence(
     return margin, stability
 
 
-def _halves(n: int, rng: np.random.Generator, block: int) -> list[Indices]:
-    """Return random complementary halves of the rows; neighbouring rows stay together in blocks."""
+def _halves(order: Indices, rng: np.random.Generator, block: int) -> list[Indices]:
+    """Return random complementary halves of the rows; neighbours in this order stay together in blocks."""
     halves = []
     for _ in range(_PAIRS):
-        blocks = np.array_split(np.arange(n), max(2, n // block))
+        blocks = np.array_split(order, max(2, len(order) // block))
         drawn = rng.permutation(len(blocks))
         for chosen in (drawn[: len(drawn) // 2], drawn[len(drawn) // 2 :]):
             halves.append(np.sort(np.concatenate([blocks[k] for k in chosen])))

@@ -79,7 +79,9 @@ class DirectionCheck:
             return self
         if table is None:
             raise ValueError("The directions are checked on the rows of the table. Call check_directions(X) with them.")
-        seed = 0 if self.random_state is None else int(np.random.default_rng(self.random_state).integers(2**31))
+        seed = 0 if self.random_state is None else self.random_state
+        if isinstance(seed, np.random.Generator):
+            seed = int(seed.integers(2**31))
         self._set(self.fit_.checked(table, seed, callback))
         return self
 
