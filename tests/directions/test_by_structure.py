@@ -123,7 +123,7 @@ def test_claims_do_not_depend_on_the_order_of_rows_and_columns(statistics):
         if statistics == "dense":
             other = other[list(rng.permutation(table.columns))]
         models = Golem(statistics=statistics).fit(table), Golem(statistics=statistics, random_state=0).fit(other)
-        first, second = ({edge[:2]: edge.direction_from for edge in model.check_directions().edges_} for model in models)
+        first, second = ({edge[:2]: edge.direction_from for edge in m.check_directions().edges_} for m in models)
         assert first == second
 
 
