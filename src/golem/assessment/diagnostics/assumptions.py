@@ -147,7 +147,7 @@ def find_linearity(checked: CheckedModel) -> Verdict | None:
         "warning" if bad[0].curvature > _CURVED[1] else "note",
         f"{are} not linear: {shortened(listed, 3)}. In brackets: extra variance that a curve explains.",
         remedy,
-        f"{are} curved, not straight lines.",
+        f"{are} curved, not {'a straight line' if len(bad) == 1 else 'straight lines'}.",
         checked.named(_ends(bad)),
     )
 
