@@ -132,12 +132,12 @@ class Screen:
 
         table, document, found = self.supplement.table, self.document, []
         diagnosis = self.supplement.diagnosis
-        if diagnosis is not None and any(one.headline == ROWS_IN_ORDER for one in diagnosis):
-            found.append(("time series", "--lags auto   (if the rows are in order of time)"))
         if any(not edge.directed for edge in document.edge_rows()):
             found.append(("settle directions", "--outcome Y, --exogenous X, --require 'X->Y': what you know"))
         if table is not None and (codes := table.codes):
             found.append(("categories", f"--categorical {shlex.quote(','.join(codes))}   (if these are codes)"))
+        if diagnosis is not None and any(one.headline == ROWS_IN_ORDER for one in diagnosis):
+            found.append(("time series", "--lags auto   (if the rows are in order of time)"))
         if ranking := document.next_experiment:
             best, total = ranking[0], counted(document.undecided or 0, "link")
             found.append(("experiment", f"on {best.variable}: settles {best.decided:.2g} of {total} on average"))
@@ -178,7 +178,9 @@ def learned_sentence(document: GraphDocument) -> str:
         return f"No edges {among}: no relation is stronger than chance explains."
     if links == total:
         known = f"0 of {counted(total, 'direction')} are known" if total > 1 else "its direction is not known"
-        return f"{counted(total, 'link')} {among}; {known}: these data cannot tell cause from effect."
+        unchecked = sum(edge.direction_from == "unchecked" for edge in edges)
+        why = f"the structure gives {unchecked}, unchecked" if unchecked else "these data cannot tell cause from effect"
+        return f"{counted(total, 'link')} {among}; {known}: {why}."
     if not links:
         return f"{counted(total, 'arrow')} {among}: every direction is known."
     return f"{counted(total - links, 'arrow')} (direction known) and {counted(links, 'link')} (open) {among}."
