@@ -191,8 +191,8 @@ def plot_weights(model: Golem, ax: Axes | Figure | None = None, title: str | Non
         ax.set_yticks(range(len(order)), names, fontsize=7)
         for label in (*ax.get_xticklabels(), *ax.get_yticklabels()):
             label.set_parse_math(False)
-    ax.set_xlabel("effect, in causal order" + "; links appear twice" * bool(links.any()))
-    ax.set_ylabel("cause, in causal order")
+    ax.set_xlabel("effect; links appear twice" if links.any() else "effect, in causal order")
+    ax.set_ylabel("cause" if links.any() else "cause, in causal order")
     ax.set_title(title or _headline(edges), fontsize=11)
     return ax
 

@@ -10,7 +10,7 @@
 //   graph.fit(), graph.zoomBy(factor)                the camera
 //   graph.edgeOf(id), graph.nodeOf(id)               the SVG groups, or undefined
 //   graph.picture()                                  { text, width, height } of a standalone SVG
-//   graph.svg, graph.cropped                         the element; whether fit() left parts outside
+//   graph.svg, graph.cropped, graph.legible          the element; whether fit() left parts outside, whether text is legible
 //
 // data = { nodes, edges, layouts }
 //   node   = { id, label, text, width, square, hidden, className }   text: title and aria-label; square: a category
@@ -45,7 +45,7 @@ function golemGraph(holder, callbacks = {}) {
   const edges = new Map(); // id -> { edge, element, line, head, hit, way }
   const camera = { x: 0, y: 0, zoom: 1 };
   const graph = { svg, set, select, highlight, focus, reveal, fit, zoomBy, picture, edgeOf: (id) => edges.get(id)?.element,
-    nodeOf: (id) => nodes.get(id)?.element, cropped: false, pairing: false };
+    nodeOf: (id) => nodes.get(id)?.element, cropped: false, legible: true, pairing: false };
   let data = { nodes: [], edges: [], layouts: [] };
   let layout = null, down = true, bends = new Map(), bands = [];
   let selection = null, marked = null, frame = 0, nodeStop = null, edgeStop = null;
@@ -365,6 +365,7 @@ function golemGraph(holder, callbacks = {}) {
     const whole = Math.min(LARGEST_ZOOM, (room.width - 2 * PAD.x - label[0] + 8) / box.width, (room.height - 2 * PAD.y - label[1] + 8) / box.height);
     camera.zoom = whole < LEGIBLE && whole > SMALLEST_CROP * LEGIBLE ? LEGIBLE : Math.max(0.05, whole);
     graph.cropped = camera.zoom > whole + 1e-3;
+    graph.legible = camera.zoom > LEGIBLE - 1e-3;
     // A drawing that does not fit begins at its upper left corner, or where its bands begin.
     const place = (length, size, low, margin) => (size * camera.zoom > length - 8 ? 12 + margin - low * camera.zoom : margin / 2 + (length - size * camera.zoom) / 2 - low * camera.zoom);
     camera.x = place(room.width, box.width, box.left, label[0]);

@@ -14,6 +14,10 @@ if (content.kind === "model") {
 sizeMatrix();
 setUpTheme();
 drawGraph();
+if (state.steps === 0 && !canvas.legible) { // on a phone a graph of 40 variables would be a picture of dots
+  Object.assign(state, { steps: 1, centre: mostLinked() });
+  drawGraph();
+}
 showLegend();
 showSliders();
 showDetails();

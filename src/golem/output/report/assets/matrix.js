@@ -1,8 +1,8 @@
 // The heat map: causes down, effects across, both in causal order, so that the edges of a DAG lie above the diagonal.
 const matrix = find("matrix") ?? make("canvas"); // a graph without edges has no matrix
-if (find("matrix-title") && variables !== null) find("matrix-title").textContent = "Strength of edges in causal order";
+if (find("matrix-title") && variables !== null) find("matrix-title").textContent = "Strength of edges";
 else if (find("matrix-title") && !graphs.some((graph) => graph.columns.has("standardized_weight"))) {
-  find("matrix-title").textContent = graphs.some((graph) => graph.columns.has("weight")) ? "Weights (original units) in causal order" : "Edges in causal order";
+  find("matrix-title").textContent = graphs.some((graph) => graph.columns.has("weight")) ? "Weights (original units)" : "Edges";
 }
 let cell = 1;
 let margin = 0;

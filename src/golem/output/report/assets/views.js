@@ -105,7 +105,7 @@ function untangle(rows, linked, spread) {
 // Places of the rows. Long rows are broken into staggered lines, so that the names stay legible.
 function placeRows(rows, widths, spread) {
   const places = new Map();
-  const widest = content.large ? 8 : 12;
+  const widest = Math.max(4, Math.min(content.large ? 8 : 12, Math.floor(find("stage").clientWidth / 76)));
   const span = Math.max(...rows.map((row) => Math.min(row.length, widest))) * 76;
   const layerHeight = Math.min(220, Math.max(LAYER, span / 1.7 / rows.length));
   let y = LAYER / 2;
@@ -196,7 +196,7 @@ function showOverlay() {
   const text = !view ? "Search for a variable, or click one in the matrix, to see its neighbours."
     : strong ? `Only the ${strong.size} strongest of ${total} are shown.`
       : view.left ? `Only the ${view.nodes.length} variables with the strongest edges are shown; ${view.left} more are left out.`
-        : state.steps > 0 && state.chosen === null && names.length >= 100 ? `Around ${names[state.centre]}. Search for another variable, or click one.`
+        : state.steps > 0 && state.chosen === null ? `Around ${names[state.centre]}. Search for another variable, or click one.`
           : canvas.cropped ? "Drag to see the rest of the graph." : "";
   find("overlay").hidden = !text;
   find("overlay").replaceChildren(text, ...(strong ? [" ", make("button", { type: "button", onclick: () => change({ steps: 0 }) }, "Whole graph")] : []));
