@@ -26,14 +26,14 @@ def test_the_centre_of_a_star_is_the_best_target():
     # On a leaf: all 4 edges if it is the root (1 of 5), otherwise only its own.
     assert [row.decided for row in found.ranking[1:]] == [pytest.approx((4 + 4 * 1) / 5)] * 4
     assert str(found).splitlines()[2].split() == ["centre", "4.00", "4"]
-    assert "'centre' would decide 4 of the 4 undecided directions" in found.sentence
+    assert "'centre' would settle 4 of the 4 open directions" in found.sentence
 
 
 def test_nothing_is_ranked_if_all_directions_are_known():
     known = Knowledge.named(tiers=[["centre"], [f"leaf {k}" for k in range(4)]])
     found = golem.next_experiment(Golem("nv", knowledge=known).fit(star()))
     assert len(found) == 0
-    assert str(found) == "No direction is undecided."
+    assert str(found) == "No direction is open."
 
 
 def test_links_count_also_where_the_class_has_directions_without_evidence():

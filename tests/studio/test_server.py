@@ -115,7 +115,7 @@ def test_effects_are_ranges_and_adjustment_needs_directions(client: Client) -> N
         for effect in client.get("/api/effects", source=name).json():
             assert effect["source"] == name
             assert effect["low"] <= effect["high"]
-            assert effect["says"] in ("known", "range", "may be zero", "sign unknown", "unknown")
+            assert effect["says"] in ("known", "range", "may be zero", "sign open", "unknown")
         other = "x0" if name != "x0" else "x1"
         found = client.get("/api/adjustment", cause=name, effect=other).json()
         if name in links:

@@ -1,4 +1,4 @@
-"""Which experiment next? A ranking of variables by the undecided directions that an intervention would decide.
+"""Which experiment next? A ranking of variables by the open directions that an experiment would settle.
 
 An intervention on a variable shows the directions of all its edges, and with them all that follow by Meek's rules. How
 many these are depends on the graph behind the data, of which only the class is known.
@@ -31,7 +31,7 @@ class CandidateExperiment(NamedTuple):
     variable : str
         The target of the intervention.
     decided : float
-        How many undecided directions it would decide, averaged over the members of the class.
+        How many open directions it would settle, averaged over the members of the class.
     least : int
         The number in the worst case.
     """
@@ -48,9 +48,9 @@ class NextExperiment:
     Parameters
     ----------
     ranking : tuple of CandidateExperiment
-        The variables with an undecided edge. If there are none, no experiment is needed for the directions.
+        The variables with a link. If there are none, no experiment is needed for the directions.
     undecided : int
-        Number of undecided directions.
+        Number of open directions.
     sampled : bool
         Whether the averages come from random members of the class, because there are very many.
     """
@@ -67,13 +67,13 @@ class NextExperiment:
 
     @property
     def sentence(self) -> str:
-        """What the best experiment would decide, in one sentence."""
+        """What the best experiment would settle, in one sentence."""
         if not self.ranking:
-            return "No direction is undecided."
+            return "No direction is open."
         best = self.ranking[0]
         return (
-            f"An intervention on {best.variable!r} would decide {best.decided:.3g} of the "
-            f"{counted(self.undecided, 'undecided direction')} on average, at least {best.least}."
+            f"An experiment on {best.variable!r} would settle {best.decided:.3g} of the "
+            f"{counted(self.undecided, 'open direction')} on average, at least {best.least}."
         )
 
     def __str__(self) -> str:
@@ -90,7 +90,7 @@ class NextExperiment:
 
 
 def next_experiment(model: Any, *, random_state: int | np.random.Generator = 0) -> NextExperiment:
-    """Rank the variables by how many undecided directions an intervention on each would decide.
+    """Rank the variables by how many open directions an experiment on each would settle.
 
     An intervention on a variable shows which of its neighbours are its causes. Directions that follow from these count
     too. The number depends on the graph behind the data, so it is averaged over all graphs that the data allow: the
@@ -113,7 +113,7 @@ def next_experiment(model: Any, *, random_state: int | np.random.Generator = 0) 
     >>> S = [[1, 0.5, 0.25], [0.5, 1, 0.5], [0.25, 0.5, 1]]
     >>> model = Golem("nv").fit(Moments.from_covariance(S, 1000, names=["rain", "river", "flood"]))
     >>> next_experiment(model)
-    An intervention on 'river' would decide 2 of the 2 undecided directions on average, at least 2.
+    An experiment on 'river' would settle 2 of the 2 open directions on average, at least 2.
     variable  on average  at least
     river           2.00         2
     flood           1.33         1

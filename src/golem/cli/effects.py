@@ -18,13 +18,7 @@ if TYPE_CHECKING:
 
 # A bound that is so small compared with the other is zero.
 _NOTHING = 1e-9
-_WORDS = {
-    "known": "",
-    "range": "size open",
-    "may be zero": "may be zero",
-    "sign unknown": "sign open",
-    "unknown": "unknown",
-}
+_PLAIN = ("known", "range")  # the numbers say so
 
 
 def effects(
@@ -102,7 +96,7 @@ def _print(found: list[Effect], target: str) -> None:
     from rich.table import Table
 
     has_intervals = any(effect.interval_low is not None for effect in found)
-    out.print(f"Total effects on {target!r}, those that are surely large first")
+    out.print(f"Total effects on {target!r}, by the smallest size that is possible")
     table = Table(box=None, pad_edge=False)
     table.add_column("cause")
     table.add_column("standardized", justify="right")
@@ -116,7 +110,7 @@ def _print(found: list[Effect], target: str) -> None:
         if has_intervals:
             low, high = effect.interval_low, effect.interval_high
             cells.append("" if low is None or high is None else _span(low, high, "+.3g"))
-        table.add_row(*cells, _WORDS[effect.says])
+        table.add_row(*cells, "" if effect.says in _PLAIN else effect.says)
     out.print(table)
     if any(effect.says != "known" for effect in found):
         out.print("A range covers all graphs that agree with the directions that are known.")

@@ -92,8 +92,8 @@ def fit(
     shape: Annotated[
         Literal["auto", "off"],
         options.model(
-            help="Use non-Gaussian noise to decide directions that the equivalence class leaves open, where the linear "
-            "model holds (with --solver order and --noise nv or auto)."
+            help="Let the shape of noise that is not normal settle open directions, where the linear model holds (with "
+            "--solver order and --noise nv or auto)."
         ),
     ] = "auto",
     statistics: Annotated[

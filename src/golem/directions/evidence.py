@@ -315,10 +315,10 @@ def _note(decisions: Decisions, shape: ShapeEvidence) -> str:
         return f"golem cannot use the shape of the noise to find directions, because {shape.reason}."
     left_open = int((decisions.undecided | decisions.by_variance | decisions.by_shape).sum())
     given = int(decisions.by_shape.sum())
-    decides = f"decides {given or 'none'} of the {left_open} directions"
+    settles = f"settles {given or 'none'} of the {left_open} open directions"
     if left_open == 1:
-        decides = f"{'decides' if given else 'does not decide'} the one direction"
-    note = f"The shape of the noise {decides} that the equivalence class leaves open (from {shape.rows} complete rows)."
+        settles = f"{'settles' if given else 'does not settle'} the one open direction"
+    note = f"The shape of the noise {settles} (from {shape.rows} complete rows)."
     if decisions.conflicts:
         edges = counted(len(decisions.conflicts), "edge")
         note += f" It contradicts the noise variances at {edges}, so neither counts there."

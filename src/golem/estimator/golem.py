@@ -50,8 +50,8 @@ class Golem(NotebookDisplay, DirectionCheck, TableEstimator, GraphMatrices, Conv
     ----------
     noise : {"auto", "nv", "ev"}
         Noise variances: free ("nv", GOLEM-NV), equal ("ev", GOLEM-EV), or chosen from the data ("auto"): equal, tied by
-        a common prior, or free (see `noise_choice_` and docs/how.md). Equal and tied variances decide directions that
-        free ones leave open, but these depend on the units of the columns. With Adam and L-BFGS, "auto" estimates the
+        a common prior, or free (see `noise_choice_` and docs/how.md). Equal and tied variances give directions that
+        free ones do not, but these depend on the units of the columns. With Adam and L-BFGS, "auto" estimates the
         mean and spread of the common prior.
     solver : {"order", "lbfgs", "adam"} or an object of `golem.solvers`
         How to minimize. An object has its own settings, such as `Adam(batch_size=256)`. Parameters that the solver does
@@ -95,9 +95,9 @@ class Golem(NotebookDisplay, DirectionCheck, TableEstimator, GraphMatrices, Conv
         rows in memory and cannot be used with noise="ev". "auto" does not apply to noise="ev", Adam, L-BFGS and
         Moments.
     shape : {"auto", "off"}
-        Whether the shape of the noise may decide directions that the equivalence class leaves open, where it is not
+        Whether the shape of the noise may settle directions that are open in the equivalence class, where it is not
         Gaussian and the linear model holds (docs/how.md). This needs rows. It applies to solver="order" unless
-        noise="ev": equal variances decide directions by assumption, and Adam and L-BFGS return the graph of the paper.
+        noise="ev": equal variances give directions by assumption, and Adam and L-BFGS return the graph of the paper.
     evidence : {"auto", "full", "fast"}
         Whether directions that follow from the structure are checked (`check_directions`), without which they are
         links. "full": by `fit`. "auto": of tables with few rows and columns, when `edges_`, `pdag_`, a figure or a
@@ -157,7 +157,7 @@ class Golem(NotebookDisplay, DirectionCheck, TableEstimator, GraphMatrices, Conv
     undecided_ : ndarray of shape (d, d), bool
         Edges whose direction has no evidence: the undirected edges of `pdag_`.
     by_variance_ : ndarray of shape (d, d), bool
-        Edges whose direction rests only on the noise variances: with noise="nv" they would be undecided.
+        Edges whose direction rests only on the noise variances: with noise="nv" they would be links.
     by_shape_, by_intervention_ : ndarray of shape (d, d), bool
         Edges whose direction rests on the shape of the noise, or on interventions.
     edges_ : list of EdgeRecord
@@ -174,7 +174,7 @@ class Golem(NotebookDisplay, DirectionCheck, TableEstimator, GraphMatrices, Conv
     likelihood_ : Likelihood
         The noise model used.
     sem_ : LinearSEM
-        The fitted model over the named variables; a table with categories has none. Its effects along undecided edges
+        The fitted model over the named variables; a table with categories has none. Its effects along links
         hold only if the directions shown are right.
     solution_ : Solution
         How the solve ended: status, terms of the score, trace, time.

@@ -33,7 +33,7 @@ class Effect(NamedTuple):
         is from its first level to `source_level`, or of the probability of `target_level`.
     standardized_low, standardized_high : float
         The same in standard deviations of both; those of a category are not used.
-    says : {"known", "range", "may be zero", "sign unknown", "unknown"}
+    says : {"known", "range", "may be zero", "sign open", "unknown"}
         What the range tells: one value, values of one sign, values of one sign or zero, of both signs, or nothing.
     interval_low, interval_high : float or None
         The interval of a bootstrap, if there is one, over resampled rows and the directions found in them.
@@ -187,7 +187,7 @@ def _effect(ends: tuple[str, str], low: float, high: float, factor: float) -> Ef
     elif large - small <= _EQUAL:
         says = "known"
     elif small < -_EQUAL and large > _EQUAL:
-        says = "sign unknown"
+        says = "sign open"
     else:
         says = "may be zero" if min(abs(small), abs(large)) <= _EQUAL else "range"
     return Effect(*ends, low, high, small, large, says)

@@ -88,7 +88,7 @@ def test_normal_residuals_in_each_environment():
     assert "not normal in 3 of 3 environments" in finding.finding
     finding = diagnosed({}, rows=False)["normal-residuals"]
     assert finding.level == "note"
-    assert "interventions decide no direction" in finding.finding
+    assert "experiments settle no direction" in finding.finding
     assert "rows" in finding.remedy
 
 
@@ -118,7 +118,7 @@ def test_a_hard_target_that_depends_on_its_parents():
     finding = diagnosed({"exp": CHAIN.change("b", variance=1.5)}, "hard")["hard-targets"]
     assert finding.level == "warning"
     assert "'b' in 'exp' (R2 0." in finding.finding
-    assert "decide no direction" in finding.finding
+    assert "settle no direction" in finding.finding
     assert finding.remedy == "Use intervention='soft'."
     assert "Not checked" in diagnosed({}, "hard", rows=False)["hard-targets"].finding
 

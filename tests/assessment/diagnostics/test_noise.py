@@ -97,7 +97,7 @@ def test_normal_residuals_pass_and_others_are_named():
     finding = diagnose(Golem().fit(pd.DataFrame(X, columns=list("abcd"))), X)["normal-residuals"]
     assert finding.level == "note"
     assert "1 of 4" in finding.finding
-    assert "can decide directions" in finding.remedy
+    assert "can settle directions" in finding.remedy
     assert "ogarithm" not in finding.remedy
 
 

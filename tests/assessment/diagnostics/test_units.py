@@ -71,7 +71,7 @@ def test_directions_from_units_are_a_warning(seed):
     for noise in ("ev", "auto"):
         finding = diagnose(Golem(noise).fit(X))["units"]
         assert finding.level == "warning"
-        assert "5 of 5 edges remain, but no direction does (5 are undecided)." in finding.finding
+        assert "5 of 5 edges remain, but no direction does (5 are open)." in finding.finding
         assert "noise='nv'" in finding.remedy
 
 

@@ -371,7 +371,7 @@ def _use_of_shapes(model: Golem) -> list[str]:
         return []
     use = Text.of(": use {shape='auto'}" if model.shape == "off" else ": use {noise='nv'}")
     how = "" if model.settings.uses_shape else use
-    return [Text("The shape of such noise can decide directions", how, ".")]
+    return [Text("The shape of such noise can settle directions", how, ".")]
 
 
 def _is_log_normal(column: Vector) -> bool:

@@ -156,7 +156,7 @@ def find_dependent_targets(checked: CheckedModel) -> Verdict | None:
     return warning(
         f"{len(wrong)} of {counted(hardness.tested, 'target')} with parents still "
         f"{'depends' if len(wrong) == 1 else 'depend'} on them, although the interventions are said to be hard: "
-        f"{shortened(examples, _MOST_EXAMPLES)}. So interventions decide no direction"
+        f"{shortened(examples, _MOST_EXAMPLES)}. So experiments settle no direction"
         f"{'' if hardness.is_refuted else ' of their edges'}.",
         Text("Use ", Set("intervention", "soft"), "."),
     )
@@ -213,7 +213,7 @@ def find_effects(checked: CheckedModel) -> Verdict | None:
     if silent:
         return warning(
             f"{len(silent)} of {counted(len(shifts), 'target')} {'shows' if len(silent) == 1 else 'show'} no effect: "
-            f"{shortened(_places(table, silent), _MOST_EXAMPLES)}. An experiment without an effect decides no "
+            f"{shortened(_places(table, silent), _MOST_EXAMPLES)}. An experiment without an effect settles no "
             f"direction.{more}",
             "Check that these experiments worked. Give an environment [] as targets if its experiment failed.",
         )
@@ -286,7 +286,7 @@ def find_normality(checked: CheckedModel) -> Verdict | None:
     if checks is None:
         return note(
             f"Not checked, {_WITHOUT_ROWS}: whether the noise is normal in each environment. With heavy tails, "
-            "covariances differ between environments by chance. So interventions decide no direction here.",
+            "covariances differ between environments by chance. So experiments settle no direction here.",
             _GIVE_ROWS,
         )
     found = _adjusted(checks.normality) < LEVEL
@@ -315,7 +315,7 @@ def find_small(checked: CheckedModel) -> Verdict | None:
         return ok(f"Every environment has at least {min(sizes.values())} rows.")
     return note(
         f"{len(small)} of {counted(len(sizes), 'environment')} {'has' if len(small) == 1 else 'have'} fewer than "
-        f"{_FEW_ROWS} rows: {shortened(small, _MOST_EXAMPLES)}. They can decide little.",
+        f"{_FEW_ROWS} rows: {shortened(small, _MOST_EXAMPLES)}. They can settle little.",
         "Add rows, or give environments with the same targets one label.",
     )
 

@@ -186,7 +186,7 @@ def find_noise_choice(checked: CheckedModel) -> Verdict | None:
             continue
         i, j = changed[0]
         joined, decided = (bool((edges | edges.T)[i, j]) for edges in (graph, graph & ~undecided))
-        fate = "reversed" if decided else "undecided" if joined else "missing"
+        fate = "reversed" if decided else "open" if joined else "missing"
         others = f", and {counted(len(changed) - 1, 'other arrow')} would change" if len(changed) > 1 else ""
         variances = "close to each other" if kind == "tied" else kind
         likely = next(words for limit, words in _HOW_LIKELY.items() if behind < limit)

@@ -143,7 +143,7 @@ def _kept(found: Survival) -> str:
     if found.kept_directions == found.directions:
         return f"{edges}, and no direction changes"
     lost = found.directions - found.kept_directions - found.turned - found.opened
-    counts = ((found.turned, "reversed"), (found.opened, "undecided"), (lost, "lost with the edge"))
+    counts = ((found.turned, "reversed"), (found.opened, "open"), (lost, "lost with the edge"))
     fates = [f"{count} {'is' if count == 1 else 'are'} {fate}" for count, fate in counts if count]
     kept = f"only {found.kept_directions} of {counted(found.directions, 'direction')}"
     return f"{edges}, but {kept if found.kept_directions else 'no direction does'} ({', '.join(fates)})"

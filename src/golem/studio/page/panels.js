@@ -89,7 +89,7 @@ async function drawVariable(name, turn) {
       const level = one.target_level ? ` (share of ${one.target_level})` : "";
       const from = one.source_level ? ` if ${one.source_level}` : "";
       const range = one.says === "unknown" ? "unknown" : one.says === "known" ? ends[0] : `${ends[0]} to ${ends[1]}`;
-      const doubt = { "sign unknown": ", sign unknown", "may be zero": ", may be zero" }[one.says] ?? "";
+      const doubt = { "sign open": ", sign open", "may be zero": ", may be zero" }[one.says] ?? "";
       return `${one.target}${level}${from}: ${range}${doubt}`;
     });
     holder.replaceChildren(items.length ? list(items, "effects") : make("p", {}, "Nothing changes downstream."));
