@@ -37,7 +37,7 @@ models = {
 print(models["em"].missing_.sentence)
 
 # %%
-# How far is each graph from that of the complete table, and how many edges does it have?
+# How far is each graph from the graph of the complete table, and how many edges does it have?
 import matplotlib.pyplot as plt
 
 fig, axes = plt.subplots(1, 3, figsize=(13, 6), layout="constrained")

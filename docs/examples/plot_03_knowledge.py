@@ -2,7 +2,7 @@
 Tiers and required edges
 ========================
 
-Data alone leave directions open. Often you know an order in time. Say so, and arrows cannot point back.
+Data alone give few directions. Often you know an order in time. Say so, and arrows cannot point back.
 """
 
 # %%

@@ -38,7 +38,7 @@ ax.legend(frameon=False)
 # %%
 # A rule of thumb says the same. An edge is kept if it improves the fit by more than its penalty. So an edge with the
 # partial correlation r needs the n that solves n log(1 / (1 - r²)) = log n + 2 log d. At that n it is found about half
-# of the time. The weakest edge of this model decides:
+# of the time. For the weakest edge of this model:
 from scipy.optimize import brentq
 
 
@@ -51,5 +51,5 @@ weakest = np.abs(truth.standardized_weights[truth.adjacency]).min()
 print(f"rows needed for {weakest:.2f}: {rows_needed(weakest, len(truth.names))}")
 
 # %%
-# Replace the two numbers by yours. :doc:`/questions` has a table for other correlations and numbers of columns.
+# Replace the two numbers by yours. :doc:`/suitability` has a table for other correlations and numbers of columns.
 print(f"rows needed for 0.1 among 100 columns: {rows_needed(0.1, 100)}")

@@ -7,7 +7,7 @@ how to notice that, on the chemistry of 178 wines.
 """
 
 # %%
-# Alcohol is in percent, proline in milligrams, colour in units of its own. Change one unit: proline in grams. The wines
+# Alcohol is in percent, proline in milligrams, colour in another unit. Change one unit: proline in grams. The wines
 # are sorted by cultivar, so neighbouring rows are alike, and golem warns of that. It does not matter on this page.
 import warnings
 
@@ -22,7 +22,7 @@ grams = wine.assign(proline=wine.proline / 1000)
 warnings.filterwarnings("ignore", "Neighbouring rows depend")
 
 # %%
-# With equal noise variances assumed (``noise="ev"``, as in GOLEM-EV and NOTEARS), units decide:
+# With equal noise variances assumed (``noise="ev"``, as in GOLEM-EV and NOTEARS), the graph depends on the units:
 fig, axes = plt.subplots(1, 2, figsize=(12, 6), layout="constrained")
 by_units = [golem.Golem("ev").fit(table) for table in (wine, grams)]
 for ax, model, name in zip(axes, by_units, ("proline in mg", "proline in g"), strict=True):

@@ -2,7 +2,7 @@
 Streaming a large file
 ======================
 
-The likelihood needs only the number of rows, the means and the covariances. So golem reads a file of any size once,
+The likelihood needs only the number of rows, the means and the covariances: golem reads a file of any size once,
 in pieces, and never holds more than a few of them in memory.
 """
 

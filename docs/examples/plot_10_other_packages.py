@@ -59,6 +59,5 @@ estimate = causal.estimate_effect(estimand, method_name="backdoor.linear_regress
 print(f"DoWhy {estimate.value:.3f}, golem {sem.assuming_directions().total_effect('PKC', 'P38'):.3f}")
 
 # %%
-# A link has a direction in each of these packages, because they need a DAG. Its attribute ``directed``
-# says so.
+# pgmpy and DoWhy need a DAG, so a link has an arbitrary direction there. In NetworkX, its attribute ``directed`` is False.
 print([edge for edge in graph.edges if not graph.edges[edge]["directed"]])

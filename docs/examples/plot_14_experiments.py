@@ -2,7 +2,7 @@
 Learning from experiments
 =========================
 
-Observations leave directions open. Experiments decide them: where a protein was inhibited, its effects change and its
+Observations alone give few directions. Experiments settle them: where a protein was inhibited, its effects change and its
 causes do not. Sachs et al. (2005) measured cells in nine conditions.
 """
 
@@ -26,21 +26,21 @@ untreated = load_sachs()
 alone = golem.Golem().fit(np.log(pd.DataFrame(untreated.values, columns=untreated.names)))
 model = golem.Golem().fit(cells, environments=list(sachs.environments), targets=sachs.targets)
 fig, (left, right) = plt.subplots(1, 2, figsize=(10, 6), layout="constrained")
-golem.plots.plot_graph(alone, ax=left, title="one condition: no direction is decided")
+golem.plots.plot_graph(alone, ax=left, title="one condition: all directions are open")
 golem.plots.plot_graph(model, ax=right, title="all conditions")
 
 # %%
-# What does each direction rest on?
+# The evidence for each direction:
 pd.Series([edge.direction_from for edge in model.edges_], name="direction_from").value_counts().to_frame("edges")
 
 # %%
 # Are the directions right? Compare with the consensus of biologists, where it connects the same two proteins.
 names = list(sachs.names)
-decided = [edge for edge in model.edges_ if edge.direction_from == "interventions"]
-places = [(names.index(edge.source), names.index(edge.target)) for edge in decided]
+directed = [edge for edge in model.edges_ if edge.direction_from == "interventions"]
+places = [(names.index(edge.source), names.index(edge.target)) for edge in directed]
 right_way = sum(bool(sachs.truth[i, j]) for i, j in places)
 reversed_way = sum(bool(sachs.truth[j, i]) for i, j in places)
-print(f"{len(decided)} edges directed by experiments: {right_way} as in the consensus, {reversed_way} reversed")
+print(f"{len(directed)} edges directed by experiments: {right_way} as in the consensus, {reversed_way} reversed")
 
 # %%
 # The reversed ones are a reason to look closer: a substance may act on more proteins than its label says, and effects
