@@ -23,10 +23,7 @@ from playwright.sync_api import Browser, Page, ViewportSize, sync_playwright
 from sklearn.datasets import load_diabetes
 
 import golem
-from golem.comparison.result import report_comparison
-from golem.comparison.run import compare
 from golem.plots import plot_graph
-from golem.simulate import simulate
 
 IMAGES = Path(__file__).parent / "images"
 Scheme = Literal["light", "dark"]
@@ -38,16 +35,8 @@ def sachs(folder: Path) -> Path:
     return folder / "sachs" / "report.html"
 
 
-def comparison(folder: Path) -> Path:
-    """Write the report of six methods on 300 rows of 50 variables."""
-    drawn = simulate(50, 300, "ER2", "gaussian-nv", random_state=1)
-    methods = ["order", "sort-regress-var", "notears-l1", "fgs", "pc", "direct-lingam"]
-    result = compare(drawn.data, methods, truth=drawn.sem.adjacency)
-    return report_comparison(result, folder / "comparison.html", title="Six methods on 50 simulated variables")
-
-
 def studio(folder: Path, browser: Browser) -> None:
-    """Draw the diabetes table in `golem studio` before and after its order of time is known."""
+    """Draw the diabetes table in `golem studio` when its order of time is known."""
     command = [sys.executable, "-m", "golem", "studio", "-o", str(folder / "session"), "--no-browser"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
         assert server.stdout is not None
@@ -57,23 +46,23 @@ def studio(folder: Path, browser: Browser) -> None:
         page.set_default_timeout(300_000)
         page.goto(address.group())
 
-        def take(picture: str) -> None:
+        def wait_until_checked() -> None:
             version = page.evaluate(
                 "fetch('/api/state').then((found) => found.json()).then((one) => one.state.version)"
             )
             page.wait_for_selector(f'html[data-drawn="{version} checked"]')
             page.locator("#findings details").first.wait_for()
-            page.wait_for_timeout(800)  # what changed moves
-            page.screenshot(path=folder / picture)
-            shrink(folder / picture, IMAGES / picture)
 
         page.locator(".welcome button", has_text="Diabetes").click()
         page.locator("#graph .node").first.wait_for()
-        take("studio-before.png")
+        wait_until_checked()
         for column, tier in (("age", 0), ("sex", 0), ("progression", 2)):
             page.locator(f'.chip[data-column="{column}"]').drag_to(page.locator(f".tier[data-tier='{tier}']"))
             page.wait_for_selector(f".tier[data-tier='{tier}'] [data-column={column}]")
-        take("studio-after.png")
+        wait_until_checked()
+        page.wait_for_timeout(800)  # what changed moves
+        page.screenshot(path=folder / "studio-after.png")
+        shrink(folder / "studio-after.png", IMAGES / "studio-after.png")
         page.close()
         server.terminate()
 
@@ -115,8 +104,10 @@ def main() -> None:
     kinds = ["pages", "report", "studio"]
     parser.add_argument("what", nargs="*", metavar="|".join(kinds), help="Which pictures; by default all.")
     wanted = parser.parse_args().what or kinds
-    for page in run_pages.PAGES if "pages" in wanted else ():
-        run_pages.update(page)
+    if "pages" in wanted:
+        diabetes()
+        for page in run_pages.PAGES:
+            run_pages.update(page)
     with tempfile.TemporaryDirectory() as name, sync_playwright() as playwright:
         folder = Path(name)
         browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
@@ -139,18 +130,12 @@ def main() -> None:
                 new PointerEvent("pointerdown", {button: 0, pointerId: 1, bubbles: true}));
             window.dispatchEvent(new PointerEvent("pointerup", {pointerId: 1}));
         """
-        method = """
-            const shown = document.getElementById("shown");
-            shown.value = [...shown.options].find((option) => option.text === "sort-regress-var").value;
-            shown.dispatchEvent(new Event("change"));
-        """
         if "studio" in wanted:
             studio(folder, browser)
         if "report" in wanted:
             report = sachs(folder)
             take(report, "report-sachs.png", 836, node)
             take(report, "report-sachs-dark.png", 836, node, "dark")
-            take(comparison(folder), "report-comparison.png", 1128, method)
         browser.close()
 
 
