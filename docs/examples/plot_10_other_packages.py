@@ -59,5 +59,5 @@ estimate = causal.estimate_effect(estimand, method_name="backdoor.linear_regress
 print(f"DoWhy {estimate.value:.3f}, golem {sem.assuming_directions().total_effect('PKC', 'P38'):.3f}")
 
 # %%
-# pgmpy and DoWhy need a DAG, so a link has an arbitrary direction there. In NetworkX, its attribute ``directed`` is False.
+# pgmpy and DoWhy need a DAG, so a link has an arbitrary direction there. NetworkX has its attribute ``directed``.
 print([edge for edge in graph.edges if not graph.edges[edge]["directed"]])

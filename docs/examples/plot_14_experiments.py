@@ -2,8 +2,8 @@
 Learning from experiments
 =========================
 
-Observations alone give few directions. Experiments settle them: where a protein was inhibited, its effects change and its
-causes do not. Sachs et al. (2005) measured cells in nine conditions.
+Observations alone give few directions. Experiments settle more: where a protein was inhibited, its effects change and
+its causes do not. Sachs et al. (2005) measured cells in nine conditions.
 """
 
 # %%

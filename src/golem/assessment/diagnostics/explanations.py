@@ -72,7 +72,7 @@ GROUPS: dict[str, dict[str, Explanation]] = {
         "spikes": Explanation(
             "Some columns have many zeros. Do they mean 'not measured'?",
             "0 occurs far more often than any other value. If it means *not measured*, use `--na insulin=0 "
-            "--missing em`. Amounts of rain are really 0.",
+            "--missing em`. Keep real zeros, such as days without rain.",
             "rows",
         ),
         "near-duplicates": Explanation(
@@ -139,8 +139,8 @@ GROUPS: dict[str, dict[str, Explanation]] = {
         ),
         "density": Explanation(
             "The graph has many edges for so few rows: weak ones may be chance.",
-            "More than 4 parents per variable, and also more than 30 % of all pairs (a note) or fewer than 50 "
-            "rows per parent (a warning). Dependent rows, curves and long tails cause many weak edges. `--select "
+            "More than 4 parents per variable: a warning with fewer than 50 rows per parent, a note if more than "
+            "30 % of all pairs have an edge. Dependent rows, curves and long tails cause many weak edges. `--select "
             "stability` finds a sparser graph. An empty graph with an extreme penalty is a note, too.",
         ),
         "search": Explanation(
@@ -156,8 +156,8 @@ GROUPS: dict[str, dict[str, Explanation]] = {
         ),
         "noise-choice": Explanation(
             "Some arrows would change with a noise model that fits nearly as well.",
-            "The note names an arrow that a noise model with a deviance at most 10 higher would change. Fit with "
-            "`--noise ev` and `--noise nv`, and trust what both share.",
+            "The note names an arrow that another noise model would change, if its deviance is at most 10 higher. Fit "
+            "with `--noise ev` and `--noise nv`, and trust what both share.",
         ),
         "direction-conflicts": Explanation(
             "The size and the shape of the noise support opposite directions.",
@@ -180,9 +180,9 @@ GROUPS: dict[str, dict[str, Explanation]] = {
     "Categories": {
         "determined": Explanation(
             "Some variables are determined by others.",
-            "Others leave less than a millionth of its variance, or rows with the same levels of its neighbours "
-            "always have the same level, such as an age group and the age. Drop one of them. If only some levels "
-            "follow, such as *unknown* in two columns, mark these as missing.",
+            "The other columns leave less than a millionth of the variance, or give the level in every row, as the age "
+            "gives the age group. Drop one of them. If this holds for some levels only, such as *unknown* in two "
+            "columns, mark these as missing.",
             "categories",
         ),
         "rare-levels": Explanation(
@@ -234,7 +234,7 @@ GROUPS: dict[str, dict[str, Explanation]] = {
         ),
         "seasonality": Explanation(
             "There is a season that the lags do not cover.",
-            "All variables follow it, as if there were edges. Subtract it, for example the mean of each month.",
+            "Variables that follow it look connected. Subtract it, for example the mean of each month.",
             "series",
         ),
         "windows": Explanation(
