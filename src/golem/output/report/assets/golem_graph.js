@@ -109,7 +109,7 @@ function golemGraph(holder, callbacks = {}) {
 
   function newEdge(id) {
     const [line, head, hit, title] = [element("path", { class: "line" }), element("path", { class: "head" }), element("path", { class: "hit" }), element("title")];
-    const group = element("g", { class: "edge arriving", tabindex: -1, role: "button", "data-edge": id }, title, line, head, hit);
+    const group = element("g", { class: "edge arriving", tabindex: -1, role: "button", "data-edge": id }, title, hit, line, head);
     group.addEventListener("click", (event) => callbacks.onEdge?.(id, event));
     group.addEventListener("keydown", (event) => edgeKey(event, id));
     group.addEventListener("focus", () => { edgeStop = id; stops(); });
@@ -148,12 +148,13 @@ function golemGraph(holder, callbacks = {}) {
   }
 
   const PAD = { x: 34, y: 26 };
+  const labelWidth = (named) => Math.min(140, Math.max(60, ...named.map(([label]) => 8 + 7 * label.length)));
   function measure(one) {
     const room = space();
     const box = extentOf(one.places, data.nodes.map((node) => node.width), data.nodes.map((node) => node.hidden), (one.bends ?? []).flatMap(([, , points]) => points));
     // The layers of a tall drawing may come closer; the boxes of a layer may not.
     const flat = one.orientation === "right" ? box.height : 0.62 * (box.height - HEIGHT) + HEIGHT;
-    const label = one.bands?.length ? 60 : 0;
+    const label = one.bands?.length ? labelWidth(one.bands) : 0;
     const across = (room.width - 2 * PAD.x - label) / box.width;
     return { box, label, natural: Math.min(across, (room.height - 2 * PAD.y) / box.height), zoom: Math.min(across, (room.height - 2 * PAD.y) / flat) };
   }
@@ -222,7 +223,7 @@ function golemGraph(holder, callbacks = {}) {
 
   function drawBands() {
     const box = extentOf([...nodes.values()].map((item) => item.given ?? item.wish), data.nodes.map((node) => node.width), data.nodes.map((node) => node.hidden), [...bends.values()].flat());
-    const [low, high] = down ? [box.left - 70, box.left + box.width + 16] : [box.top - 34, box.top + box.height + 12];
+    const [low, high] = down ? [box.left - labelWidth(bands) - 10, box.left + box.width + 16] : [box.top - 34, box.top + box.height + 12];
     const last = down ? box.top + box.height + 14 : box.left + box.width + 14;
     bandLayer.replaceChildren(...bands.flatMap(([label, begin], k) => {
       // The first band begins close to its nodes, so that its name is in the picture.
@@ -361,7 +362,7 @@ function golemGraph(holder, callbacks = {}) {
     const room = space();
     const items = [...nodes.values()].filter((item) => item.x !== null);
     const box = extentOf(items.map((item) => [item.x, item.y]), items.map((item) => item.node.width), items.map((item) => item.node.hidden), [...bends.values()].flat());
-    const label = bands.length ? (down ? [60, 0] : [0, 24]) : [0, 0];
+    const label = bands.length ? (down ? [labelWidth(bands), 0] : [0, 24]) : [0, 0];
     const whole = Math.min(LARGEST_ZOOM, (room.width - 2 * PAD.x - label[0] + 8) / box.width, (room.height - 2 * PAD.y - label[1] + 8) / box.height);
     camera.zoom = whole < LEGIBLE && whole > SMALLEST_CROP * LEGIBLE ? LEGIBLE : Math.max(0.05, whole);
     graph.cropped = camera.zoom > whole + 1e-3;
