@@ -8,9 +8,14 @@ import subprocess
 import sys
 from typing import Any
 
+import numpy as np
 import pytest
 
+from golem.graphs.edges import Edges
+from golem.graphs.named_graph import NamedGraph
 from golem.simulate import simulate
+from golem.studio.answers import adjustment
+from golem.studio.worker import Learned
 from studio.conftest import Client
 
 pytestmark = pytest.mark.studio
@@ -120,7 +125,25 @@ def test_effects_are_ranges_and_adjustment_needs_directions(client: Client) -> N
         found = client.get("/api/adjustment", cause=name, effect=other).json()
         if name in links:
             assert found["set"] is None
-            assert "open" in found["sentence"]
+        assert re.search("djust for|does not affect|not the other way", found["sentence"])
+
+
+def test_what_to_adjust_for_names_causes_and_open_links() -> None:
+    names = "uvxmywz"
+    pairs = {"ux": True, "vu": False, "xm": True, "my": True, "wy": True, "wz": False}
+    causes, children = (np.array([names.index(pair[end]) for pair in pairs]) for end in (0, 1))
+    graph = NamedGraph((*names,), Edges(causes, children, 7), {"directed": np.array([*pairs.values()])})
+    document: Any = None
+
+    def asked(cause: str, effect: str) -> Any:
+        return adjustment(Learned(graph, document, {}), cause, effect)  # type: ignore[arg-type]
+
+    assert asked("x", "y")["set"] == ["u"]
+    assert asked("m", "y")["set"] == ["x"]
+    assert asked("y", "x") == {"set": None, "sentence": "'x' causes 'y', not the other way round."}
+    assert "does not affect" in asked("x", "w")["sentence"]
+    assert "adjust for 'z' if it causes 'w'" in asked("w", "y")["sentence"]
+    assert "there is no effect" in asked("v", "u")["sentence"]
 
 
 def test_columns_can_be_dropped_declared_and_taken_in_logarithms(client: Client) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from golem.output.edge_list import for_json
 from golem.output.effects import effects_of
 from golem.output.export import named_graph
 from golem.output.impulse_responses import impulse_responses
+from golem.runtime.messages import quoted, shown
 from golem.studio.worker import Learned
 
 # Steps of effects over time.
@@ -37,18 +39,44 @@ def effects(learned: Learned, source: str) -> list[dict[str, Any]]:
 
 
 def adjustment(learned: Learned, cause: str, effect: str) -> dict[str, Any]:
-    """Return the variables to adjust for, if the directions that have evidence determine them."""
+    """Return the variables to adjust for: the causes of the first one; `set` is None if links leave them open."""
     graph = named_graph(learned.model)
     if LAG in graph.edge_columns:
         raise ValueError("In a series, adjust for the past of both variables.")
     if cause not in graph.names or effect not in graph.names or cause == effect:
         raise ValueError("The adjustment set needs two different variables of the graph.")
-    names, edges, i = graph.names, graph.edges, graph.names.index(cause)
-    at_cause = graph.is_link & ((edges.causes == i) | (edges.children == i))
-    if at_cause.any():
-        ends = sorted({names[k] for side in (edges.causes, edges.children) for k in side[at_cause]} - {cause})
-        return {"set": None, "sentence": f"The links between {cause!r} and {', '.join(map(repr, ends))} are open."}
-    parents = sorted(names[k] for k in edges.causes[edges.children == i])
-    if effect in parents:
-        return {"set": None, "sentence": f"{effect!r} is a cause of {cause!r}."}
-    return {"set": parents, "sentence": "The causes of the first variable."}
+    arrows, ways = defaultdict[str, set[str]](set), defaultdict[str, set[str]](set)
+    for i, j, is_link in zip(graph.edges.causes, graph.edges.children, graph.is_link, strict=True):
+        source, target = graph.names[i], graph.names[j]
+        ways[source].add(target)
+        if is_link:
+            ways[target].add(source)
+        else:
+            arrows[source].add(target)
+    if cause in _reached(effect, arrows):
+        return {"set": None, "sentence": f"{shown(effect)} causes {shown(cause)}, not the other way round."}
+    if effect not in _reached(cause, ways):
+        return {"set": None, "sentence": f"{shown(cause)} does not affect {shown(effect)} in this graph."}
+    parents = sorted(name for name in graph.names if cause in arrows[name])
+    links = sorted(name for name in ways[cause] if cause in ways[name])
+    if not links:
+        told = f"Adjust for {quoted(parents)}, the causes of" if parents else "Adjust for nothing: nothing causes"
+        return {"set": parents, "sentence": f"{told} {shown(cause)} in this graph."}
+    others = [name for name in links if name != effect]
+    ends = [quoted(parents)] if parents else []
+    ends += [f"those of {quoted(others)} that cause {shown(cause)}"] if len(others) > 1 else []
+    ends += [f"{shown(others[0])} if it causes {shown(cause)}"] if len(others) == 1 else []
+    sentence = f"Links of {shown(cause)} are open: adjust for {' and for '.join(ends) or 'nothing'}."
+    if effect in links:
+        sentence += f" If {shown(effect)} causes {shown(cause)}, there is no effect."
+    return {"set": None, "sentence": sentence}
+
+
+def _reached(start: str, ways: dict[str, set[str]]) -> set[str]:
+    """Return where ways lead from a variable."""
+    found, border = {start}, [start]
+    while border:
+        new = ways[border.pop()] - found
+        found |= new
+        border += new
+    return found
