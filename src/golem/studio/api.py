@@ -83,7 +83,7 @@ ENDPOINTS = (
     Endpoint("GET", "/api/adjustment", "The variables to adjust for.", None, ("cause", "effect")),
     Endpoint("POST", "/api/bootstrap", "Resample the rows in the background.", BootstrapRequest),
     Endpoint("POST", "/api/cancel", "End the work in the background."),
-    Endpoint("POST", "/api/save", "Write report, graph, command and script.", None, (), dict[str, list[str]]),
+    Endpoint("POST", "/api/save", "Write report, graph, command and script."),
     Endpoint("GET", "/api/results/{name}", "A file that was saved.", None, ("name",)),
 )
 

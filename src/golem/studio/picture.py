@@ -130,6 +130,11 @@ def picture_summary(drawn: Mapping[str, Any], document: GraphDocument) -> dict[s
     return {
         **drawn,
         "undecided": document.undecided,
+        "levels": {
+            name: one.levels
+            for name, one in zip(document.names, document.variables or (), strict=False)
+            if one.kind == "category"
+        },
         "environments": [
             {"label": one.label, "rows": one.rows, "targets": one.targets} for one in document.environments or ()
         ],

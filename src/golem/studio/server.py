@@ -239,7 +239,7 @@ async def _cancel(session: Session, request: Request) -> None:
 
 
 async def _save(session: Session, request: Request) -> Any:
-    return {"files": await session.save()}
+    return await session.save()
 
 
 async def _result(session: Session, request: Request) -> Response:

@@ -18,6 +18,7 @@ import msgspec
 
 from golem.studio import answers
 from golem.studio.background import CANCELLED, OUT_OF_DATE, CancelledWorkError, Worker
+from golem.studio.earlier import Earlier
 from golem.studio.edits import AnyEdit, rules_about
 from golem.studio.journal import Data, Journal
 from golem.studio.picture import neighbourhood, picture_summary
@@ -28,7 +29,7 @@ _LONGEST_SEARCH = 3.0
 # The checks wait so long for the next edit.
 _PAUSE = 0.4
 RESULTS = "results"
-PartName = Literal["state", "graph", "columns", "findings", "progress", "problem", "saved"]
+PartName = Literal["state", "earlier", "graph", "columns", "findings", "progress", "problem", "saved"]
 
 
 class Session:
@@ -49,7 +50,10 @@ class Session:
         for name in ("", "tables", "snapshots", RESULTS):
             (folder / name).mkdir(parents=True, exist_ok=True)
         self.journal = Journal(folder / "journal.jsonl")
-        self.parts: dict[PartName, Any] = {"progress": None, "problem": None, "graph": None, "saved": None}
+        self.earlier = Earlier(folder / "start.json")
+        self.parts: dict[PartName, Any] = {
+            "progress": None, "problem": None, "earlier": None, "graph": None, "saved": None,
+        }  # fmt: skip
         self.learned: Learned | None = None
         self.learner, self.checker = Worker("answer"), Worker("answer_patiently")
         self._watchers: set[_Watcher] = set()
@@ -101,7 +105,9 @@ class Session:
         names = await self.learner.do(Task(kind="names", path=str(path)))
         self.learned = None
         self.journal.add("load", version, data=Data(path=str(path), title=title, names=names))
-        self._publish("graph", None)
+        self.earlier.clear()
+        for name in ("earlier", "graph", "saved"):
+            self._publish(name, None)
         self._changed()
 
     def change(self, action: str, version: int | None, **content: object) -> None:
@@ -161,10 +167,10 @@ class Session:
         self.learner.cancel()
         self._publish("progress", None)
 
-    async def save(self) -> list[str]:
+    async def save(self) -> dict[str, Any]:
         """Write the results into the folder of the session; return the names of the files."""
         self._require_graph()
-        journal = self.journal
+        journal, version = self.journal, self.journal.version
         task = self._task(
             "save",
             folder=str(self.folder / RESULTS),
@@ -176,8 +182,9 @@ class Session:
             await self._checking
         found: list[str] = await self.checker.do(task, self._hear)
         self._publish("progress", None)
-        self._publish("saved", found)
-        return found
+        saved = {"version": version, "files": found}
+        self._publish("saved", saved)
+        return saved
 
     # Work in the background
 
@@ -254,6 +261,8 @@ class Session:
         """Publish a graph."""
         self.learned = found
         document = found.document
+        path, edges = self.journal.data.path, found.picture["edges"]
+        self._publish("earlier", self.earlier.show(edges, path=path, version=version, checked=checked))
         graph = picture_summary(found.picture, document) | {"version": version, "checked": checked}
         self._publish("graph", graph | {"refits": self.journal.refits})
         self._publish("state", self.state_part())

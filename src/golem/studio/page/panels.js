@@ -1,7 +1,8 @@
 // The right side: the selected edge or variable, what changed, what is known, findings, snapshots and history.
 import { change, edit, fill, get, make, on, parts } from "/page/requests.js";
+import { choose } from "/page/tiers.js";
 
-let selection = null, before = null, asked = 0;
+let selection = null, since = "edit", asked = 0;
 const card = (title, ...children) => [make("h2", {}, title), ...children];
 const list = (items, className = "") => make("ul", { className }, ...items.map((item) => make("li", {}, ...[item].flat())));
 const short = (value) => (value === null || value === undefined ? "?" : Math.abs(value) < 1e-9 ? "0" : Math.abs(value) >= 1000 || (value !== 0 && Math.abs(value) < 0.001) ? value.toExponential(1) : String(Number(value.toPrecision(3))));
@@ -12,6 +13,7 @@ const pairId = (a, b) => parts.graph?.edges.find((edge) => (edge.source === a &&
 export function select(next) {
   selection = next;
   drawSelected();
+  if (next) document.getElementById("right").scrollTop = 0;
 }
 
 async function drawSelected() {
@@ -35,6 +37,7 @@ async function drawSelected() {
     make("small", { "data-cost": key }, is ? "your rule" : "…")));
   const about = edge ? [make("strong", {}, arrow(edge)), edge.because ? ` (${edge.because})` : "", weightWords(edge)] : ["There is no edge between them."];
   fill("selected", ...card(edge ? "Edge" : "Pair", make("p", {}, ...about),
+    make("p", { className: "hint" }, "Say what you know. Beside each rule: what it costs in fit."),
     make("ul", { className: "rules" }, ...rows),
     given ? make("button", { className: "small", onclick: () => edit({ kind: "edge", cause: a, effect: b, rule: "free" }) }, "Remove the rule") : ""));
   if (given) return;
@@ -63,18 +66,18 @@ function weightWords(edge) {
 }
 
 async function drawVariable(name, turn) {
-  const step = make("input", { type: "number", value: 1, step: "any", "aria-label": `Change of ${name}` }), holder = make("div", {}, "…");
+  const step = make("input", { type: "number", value: 1, step: "any", className: "number", "aria-label": `Change of ${name}` }), holder = make("div", {}, "…");
   const series = parts.graph.lags > 0;
   const others = series ? [] : parts.graph.names.filter((id) => id !== name);
   const effect = make("select", { "aria-label": "Effect on" }, make("option", { value: "" }, "choose"), ...others.map((id) => make("option", { value: id }, id)));
-  const answer = make("p", {});
+  const answer = make("p", {}), levels = Object.hasOwn(parts.graph.levels, name) ? parts.graph.levels[name] : null;
   effect.addEventListener("change", async () => {
     if (!effect.value) return;
     const found = await get("/api/adjustment", { cause: name, effect: effect.value });
-    answer.textContent = found.set ? `Adjust for ${found.set.join(", ") || "nothing"}. ${found.sentence}` : found.sentence;
+    answer.textContent = found.sentence;
   });
   const own = parts.graph.edges.filter((edge) => edge.source === name || edge.target === name);
-  fill("selected", ...card(`What if ${name}`, make("label", { className: "line" }, `${name} is set higher by `, step, series ? " for one step" : ""), holder,
+  fill("selected", ...card(`What if ${name}`, levels ? make("p", {}, `${name} is changed from ${levels[0]} to another level:`) : make("label", { className: "line" }, `${name} is set higher by `, step, series ? " for one step" : ""), holder,
     make("p", { className: "hint" }, series ? "After 0, 1, 2, … steps; ? where directions are open." : "In units of each variable, over all graphs that agree with the arrows."),
     series ? "" : make("label", { className: "line" }, "To measure its effect on ", effect), answer,
     make("details", {}, make("summary", {}, `${own.length} edge${own.length === 1 ? "" : "s"}`), list(own.map((edge) => make("button", { className: "small", onclick: () => select({ pair: [edge.source, edge.target] }) }, arrow(edge)))))));
@@ -87,7 +90,7 @@ async function drawVariable(name, turn) {
       if (one.steps) return `${one.target}: ${one.steps.map((value) => (value === null ? "?" : short(value * by))).join(", ")}`;
       const ends = [one.low * by, one.high * by].sort((x, y) => x - y).map(short);
       const level = one.target_level ? ` (share of ${one.target_level})` : "";
-      const from = one.source_level ? ` if ${one.source_level}` : "";
+      const from = one.source_level ? `, to ${one.source_level}` : "";
       const range = one.says === "unknown" ? "unknown" : one.says === "known" ? ends[0] : `${ends[0]} to ${ends[1]}`;
       const doubt = { "sign open": ", sign open", "may be zero": ", may be zero" }[one.says] ?? "";
       return `${one.target}${level}${from}: ${range}${doubt}`;
@@ -98,45 +101,51 @@ async function drawVariable(name, turn) {
   draw();
 }
 
-// Which edges are new, gone or turned, compared with the graph before the last edit.
-export function differences(graph, since = before) {
-  const old = new Map((since?.edges ?? []).map((edge) => [edge.id, edge]));
+// The graph that the present one is compared with.
+const baseline = () => parts.earlier?.[since] ?? parts.earlier?.edit ?? parts.earlier?.start ?? null;
+
+// Which edges are new, gone or turned since another graph. An arrow that was or is not checked yet says nothing.
+export function differences(graph, old = baseline()) {
   const changed = { added: [], removed: [], turned: [] };
-  if (!since) return changed;
+  if (!old) return changed;
+  const were = new Map(old.edges.map((edge) => [edge.id, edge]));
   for (const edge of graph.edges) {
-    const was = old.get(edge.id);
-    old.delete(edge.id);
+    const was = were.get(edge.id);
+    were.delete(edge.id);
     if (!was) changed.added.push(edge);
-    else if (was.directed !== edge.directed || (edge.directed && was.source !== edge.source)) changed.turned.push([was, edge]);
+    else if (edge.directed ? (was.directed ? was.source !== edge.source : old.checked) : was.directed && graph.checked) changed.turned.push([was, edge]);
   }
-  changed.removed = [...old.values()];
+  changed.removed = [...were.values()];
   return changed;
 }
-function drawChanges(graph) {
-  if (!graph) { before = null; fill("changes"); return; }
-  const { added, removed, turned } = differences(graph);
-  if (!before) { fill("changes"); return; }
-  // Before the check, what was an arrow and is a link says nothing yet.
-  const turns = turned.filter(([, edge]) => graph.checked || edge.directed);
-  fill("changes", ...card("What changed", ...changeLists(added, removed, turns, !graph.checked),
-    graph.checked ? "" : make("p", { className: "hint" }, "Directions are being checked.")));
+function drawChanges() {
+  const { graph, earlier } = parts, old = baseline();
+  if (!graph || !old || old.version >= graph.version) { fill("changes"); return; }
+  const edits = earlier.edit ? graph.version - earlier.edit.version : 0;
+  const choices = [["edit", edits > 1 ? `in the last ${edits} steps` : "in the last step"], ["start", "since the start"]].filter(([key]) => earlier[key]);
+  const choice = make("select", { "aria-label": "Compared with the graph before", onchange: (event) => { since = event.target.value; document.dispatchEvent(new Event("since")); } },
+    ...choices.map(([value, text]) => make("option", { value, selected: value === since }, text)));
+  const { added, removed, turned } = differences(graph, old);
+  fill("changes", make("h2", {}, "What changed ", choice), ...changeLists(added, removed, turned),
+    graph.checked ? "" : make("p", { className: "hint" }, "Directions are being checked."));
 }
 // One line per kind of change; the edges of each on demand, of the first kinds at once if they are few.
+const MOST_LISTED = 60;
 function changeLists(added, removed, turns) {
   const kinds = [
-    [turns.filter(([, edge]) => edge.directed), "now has an arrow", "now have arrows", ([, edge]) => arrow(edge)],
-    [turns.filter(([, edge]) => !edge.directed), "arrow is now open", "arrows are now open", ([was]) => arrow(was)],
+    [turns.filter(([was, edge]) => !was.directed && edge.directed), "link is now an arrow", "links are now arrows", ([, edge]) => arrow(edge)],
+    [turns.filter(([was, edge]) => was.directed && edge.directed), "arrow points the other way", "arrows point the other way", ([, edge]) => arrow(edge)],
+    [turns.filter(([, edge]) => !edge.directed), "arrow is now a link", "arrows are now links", ([was]) => arrow(was)],
     [added, "new edge", "new edges", arrow], [removed, "edge is gone", "edges are gone", arrow]];
   const said = kinds.filter(([items]) => items.length).map(([items, one, many, words]) =>
-    make("details", { open: items.length <= 8 }, make("summary", {}, `${items.length} ${items.length === 1 ? one : many}`), list(items.slice(0, 60).map(words))));
+    make("details", { open: items.length <= 8 }, make("summary", {}, `${items.length} ${items.length === 1 ? one : many}`),
+      list([...items.slice(0, MOST_LISTED).map(words), ...(items.length > MOST_LISTED ? [`and ${items.length - MOST_LISTED} more`] : [])])));
   return said.length ? said : [make("p", {}, "No edge changed.")];
 }
-let current = null;
 function graphChanged(graph) {
-  if (graph && current && graph.version !== current.version) before = current;
-  if (!graph) before = null;
-  current = graph;
-  drawChanges(graph);
+  const names = new Set(graph?.names ?? []);
+  if (selection && !(selection.pair ?? [selection.node]).every((name) => names.has(name))) selection = null;
+  drawChanges();
   if (!selection?.node || graph?.checked) drawSelected();
   drawExperiments(graph);
 }
@@ -156,6 +165,9 @@ function drawKnowledge() {
     const names = Object.keys(state.places).filter((name) => state.places[name] === k);
     if (names.length) items.push(`${label}: ${names.join(", ")}`);
   }
+  for (const [label, changed] of Object.entries(state.targets ?? {})) if (changed.length) items.push(`The experiment ${label} changed ${changed.join(", ")}`);
+  if (state.time !== null) items.push(`${state.time} is the time`);
+  if (state.unit !== null) items.push(`${state.unit} is the unit`);
   fill("knowledge", ...(parts.state.names.length ? card("What you know", items.length ? list(items) : make("p", { className: "hint" }, "Nothing yet. Drag columns, or click an edge.")) : []));
 }
 
@@ -166,7 +178,13 @@ function drawFindings() {
   const rows = told.map((one) => make("details", { className: one.level },
     make("summary", {}, one.headline || one.finding), make("p", {}, one.finding), one.remedy ? make("p", {}, one.remedy) : ""));
   fill("findings", ...card("What was found", found ? make("p", { className: "hint" }, `${found.length} checks, ${told.length} to look at.`) : make("p", { className: "hint" }, "The checks are running."),
-    ...rows, notes.length ? list([...new Set(notes)], "notes") : ""));
+    ...rows, notes.length ? list([...new Set(notes)].map(withColumns), "notes") : ""));
+}
+
+// A note, and buttons for the columns that it quotes.
+function withColumns(note) {
+  const quoted = parts.state.names.filter((name) => note.includes(`'${name}'`)).slice(0, 5);
+  return [note, ...quoted.map((name) => make("button", { className: "small", title: `Show the column ${name}`, onclick: () => choose(name) }, name))];
 }
 
 function drawExperiments(graph) {
@@ -182,7 +200,7 @@ function drawHistory() {
     name, make("button", { className: "small" }, "Keep")),
   list(part.snapshots.map((one) => [`${one.name} `, make("button", { className: "small", onclick: () => compare(one) }, "Compare"),
     make("button", { className: "small", onclick: () => change("/api/restore", { number: one.number }) }, "Return")]))));
-  fill("history", ...card("History", make("p", { className: "hint" }, `${part.edits} steps, ${part.refits} graph${part.refits === 1 ? "" : "s"} learned. The more you look at, the less the last one proves.`),
+  fill("history", ...card("History", make("p", { className: "hint" }, `${part.edits} step${part.edits === 1 ? "" : "s"}, ${part.refits} graph${part.refits === 1 ? "" : "s"} learned. The more you look at, the less the last one proves.`),
     list(part.history.slice(-8).reverse())));
 }
 
@@ -201,15 +219,17 @@ async function compare(snapshot) {
   });
 }
 
-function drawSaved(files) {
+function drawSaved(saved) {
   const link = (name) => make("a", { href: `/api/results/${name}`, download: name }, name);
-  fill("saved", ...(files ? card("Saved", make("p", { className: "hint" }, "command.sh and script.py, run in the same folder, give the same graph."), list(files.map(link))) : []));
+  const late = saved && saved.version !== parts.state?.version ? "This is the graph before the last step. " : "";
+  fill("saved", ...(saved ? card("Saved", make("p", { className: "hint" }, `${late}command.sh and script.py, run in the same folder, give the same graph.`), list(saved.files.map(link))) : []));
 }
 
 export function begin() {
   on("graph", graphChanged);
+  on("earlier", drawChanges);
   on("graph", drawFindings);
-  on("state", () => { drawKnowledge(); drawHistory(); });
+  on("state", () => { drawKnowledge(); drawHistory(); drawSaved(parts.saved); });
   on("state", () => { if (selection?.pair) drawSelected(); });
   on("columns", drawFindings);
   on("findings", drawFindings);

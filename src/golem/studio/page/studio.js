@@ -9,6 +9,8 @@ let graph = null;
 function drawGraph() {
   const data = parts.graph, least = Number(byId("least").value) / 100;
   byId("counts").textContent = data ? `${data.counts}${data.checked ? "" : ", directions not checked yet"}` : "";
+  const rare = data?.edges.filter((edge) => edge.values.adjacency_frequency < least).length;
+  if (rare) byId("counts").textContent = `${data.edges.length - rare} of ${data.edges.length} edges`;
   byId("trust").hidden = !data?.replicates;
   byId("bootstrap").hidden = byId("legend").hidden = !data;
   byId("around").hidden = !data?.hubs.length;
@@ -31,14 +33,21 @@ async function drawNeighbourhood(data, least) {
   byId("counts").textContent = `${part.edges.length} of ${data.edges.length} edges around ${center}${apart} (${data.counts} in all)`;
   show(data, part, least);
 }
-function goTo(name) { center = name; drawGraph(); graph?.select({ node: name }); tiers.choose(variable(name)); panels.select({ node: name }); }
+function goTo(name) { center = name; drawGraph(); choose(name); }
+function choose(name) { graph?.select({ node: name }); tiers.choose(variable(name)); panels.select({ node: name }); }
+// A column that was chosen on the left is also chosen in the graph, if it is there.
+function chosen(name) {
+  if (!parts.graph?.names.includes(name)) { graph?.select(null); panels.select(null); }
+  else if (parts.graph.hubs.length && name !== center) goTo(name);
+  else { graph?.select({ node: name }); panels.select({ node: name }); }
+}
 const variable = (id) => (parts.state.names.includes(id) ? id : id.replace(/@\d+$/, ""));
 
 function show(data, part, least) {
   if (!graph) {
     byId("graph").replaceChildren();
     graph = golemGraph(byId("graph"), {
-      onNode: (id) => { if (data.hubs.length && id !== center) { goTo(id); return; } graph.select({ node: id }); tiers.choose(variable(id)); panels.select({ node: id }); },
+      onNode: (id) => { if (data.hubs.length && id !== center) { goTo(id); return; } choose(id); },
       onEdge: (id) => { const edge = panels.edgeById(id); graph.select({ edge: id }); panels.select({ pair: [edge.source, edge.target] }); },
       onPair: (a, b) => { graph.select({ pair: [a, b] }); panels.select({ pair: [a, b] }); },
       onEmpty: () => { graph.select(null); panels.select(null); },
@@ -67,9 +76,13 @@ function dropped(id, band) {
 function welcome() {
   if (parts.state?.names.length) return make("p", { className: "welcome" }, parts.problem ? "There is no graph of this table yet." : "The graph is being learned.");
   const example = (name, text) => make("button", { onclick: () => post("/api/example", { name }).catch(() => {}) }, text);
-  return make("div", { className: "welcome" }, make("p", {}, "Drop a table here: CSV, Parquet, Excel or others, a row per case, a column per variable."),
+  return make("div", { className: "welcome" }, make("h2", {}, "What drives what in your table?"),
+    make("p", {}, "Drop a table here, or ", make("button", { className: "main", onclick: () => byId("file").click() }, "Open a table")),
+    make("p", { className: "hint" }, "CSV, Parquet, Excel and others; a row per case, a column per variable. It stays on the computer that runs golem studio."),
     make("p", {}, "Or begin with an example: ", example("diabetes", "Diabetes, 442 patients"), " ", example("sachs", "Proteins, 853 cells")),
-    make("p", { className: "hint" }, "It stays on the computer that runs golem studio."));
+    make("ol", {}, ...["golem learns which variables are linked, and draws an arrow where the direction is known.",
+      "Say what you know: drag variables into an order of time, click an edge. The graph is learned again at once.",
+      "See what changed and what each rule costs, ask what if, and save the graph with the script that gives it."].map((text) => make("li", {}, text))));
 }
 
 function drawState(state) {
@@ -92,7 +105,7 @@ function drawProblem(problem) {
 
 function listen() {
   const source = new EventSource("/api/events");
-  for (const name of ["state", "graph", "columns", "findings", "progress", "problem", "saved"]) {
+  for (const name of ["state", "earlier", "graph", "columns", "findings", "progress", "problem", "saved"]) {
     source.addEventListener(name, (event) => receive(name, JSON.parse(event.data)));
   }
   source.addEventListener("error", () => {
@@ -125,6 +138,8 @@ async function begin() {
   panels.begin();
   tiers.begin();
   on("graph", drawGraph);
+  on("chosen", chosen);
+  document.addEventListener("since", () => { receive("earlier", parts.earlier); drawGraph(); });
   on("state", drawState);
   on("progress", drawProgress);
   on("problem", drawProblem);
@@ -132,7 +147,7 @@ async function begin() {
   byId("redo").addEventListener("click", () => change("/api/redo"));
   byId("cancel").addEventListener("click", () => post("/api/cancel"));
   byId("bootstrap").addEventListener("click", () => post("/api/bootstrap", { replicates: 100 }).catch(() => {}));
-  byId("save").addEventListener("click", () => post("/api/save").catch(() => {}));
+  byId("save").addEventListener("click", () => post("/api/save").then((saved) => { receive("saved", saved); byId("saved").scrollIntoView(); }).catch(() => {}));
   byId("center").addEventListener("input", () => { if (parts.graph?.names.includes(byId("center").value)) goTo(byId("center").value); });
   byId("steps").addEventListener("change", drawGraph);
   byId("least").addEventListener("input", () => { byId("share").value = byId("least").value; drawGraph(); });

@@ -1,8 +1,8 @@
 // The left side: columns in tiers, and what one column contains.
-import { edit, fill, make, on, parts } from "/page/requests.js";
+import { edit, fill, make, on, parts, receive } from "/page/requests.js";
 
 const ANY = -1, MOST_CHIPS = 36;
-let chosen = new Set(), shown = null, dragged = null;
+let chosen = new Set(), shown = null, dragged = null, table = null;
 const byId = (id) => document.getElementById(id);
 // A column may be named like a property of all objects, such as __proto__.
 const own = (map, name) => (Object.hasOwn(map, name) ? map[name] : undefined);
@@ -27,7 +27,7 @@ function chip(name, state) {
   for (const [role, words] of [["environment", "experiments"], ["time", "time"], ["unit", "unit"]]) {
     if (state[role] === name) element.append(make("small", {}, words));
   }
-  element.addEventListener("click", (event) => { choose(name, event.ctrlKey || event.metaKey || event.shiftKey); refocus(name); });
+  element.addEventListener("click", (event) => { choose(name, event.ctrlKey || event.metaKey || event.shiftKey); receive("chosen", name); refocus(name); });
   element.addEventListener("keydown", (event) => chipKey(event, name));
   element.addEventListener("dragstart", (event) => {
     dragged = chosen.has(name) ? [...chosen] : [name];
@@ -83,7 +83,8 @@ function tierBox(label, number, names, state) {
 function drawTiers() {
   const part = parts.state;
   if (!part) return;
-  const held = document.activeElement?.dataset?.column;
+  const held = document.activeElement?.dataset?.column, now = [part.title, ...part.names].join("\n");
+  if (now !== table) { table = now; byId("filter").value = ""; chosen = new Set(); shown = null; }
   const wanted = byId("filter").value.toLowerCase(), state = part.state;
   const names = part.names.filter((name) => name.toLowerCase().includes(wanted));
   byId("filter").hidden = part.names.length < 12;
