@@ -164,7 +164,13 @@ def test_tiers_by_mouse_and_by_keyboard_are_obeyed_at_once(page: Any) -> None:
     assert "x3" in page.locator("#knowledge").inner_text()
     page.keyboard.press("Alt+ArrowUp")
     page.wait_for_selector(".tier[data-tier='1'] [data-column=x0]")
+    learned = page.locator("#history .hint").inner_text()
+    page.keyboard.press("2")  # it is there already
+    page.keyboard.press("0")
+    page.locator("#graph .node.no-tier[data-node=x0]").wait_for()
     wait_checked(page)
+    steps = int(page.locator("#history .hint").inner_text().split()[0])
+    assert steps == int(learned.split()[0]) + 1
 
 
 def test_a_node_dragged_into_a_band_of_the_graph_changes_its_tier(page: Any) -> None:

@@ -79,10 +79,13 @@ def _drawn(document: GraphDocument, state: State, names: Sequence[str]) -> dict[
     widths = node_widths(labels, adjacency)
     kinds = zip(document.names, document.variables or (), strict=False)
     categories = {name for name, one in kinds if one.kind == "category"}
-    nodes = [
+    nodes: list[dict[str, Any]] = [
         {"id": name, "label": label, "text": name, "width": width, "square": name in categories}
         for name, label, width in zip(names, labels, widths, strict=True)
     ]
+    for node in nodes:  # it is drawn in a band, but is not in a tier
+        if state.places.get(node["id"], state.home) == ANY_TIME:
+            node |= {"className": "no-tier", "text": f"{node['id']}, time not known"}
     return {"nodes": nodes, "layouts": _layouts(document, state, names, adjacency, widths)}
 
 

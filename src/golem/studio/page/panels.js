@@ -45,14 +45,16 @@ async function drawSelected() {
     const costs = await get("/api/costs", { cause: a, effect: b });
     if (turn !== asked) return;
     for (const small of document.querySelectorAll("[data-cost]")) {
-      const cost = costs[small.dataset.cost];
-      small.textContent = costWords(cost);
+      const cost = costs[small.dataset.cost], refused = typeof cost === "string";
+      small.textContent = refused ? "contradicts what you know" : costWords(cost);
+      small.title = refused ? cost : "";
+      small.parentElement.querySelector("button").disabled = refused;
     }
   } catch (error) { /* the sentence is shown */ }
 }
 // The rule by which arrows are claimed calls a difference below 6 weak.
 function costWords(cost) {
-  if (cost === undefined || typeof cost === "string") return cost ?? "";
+  if (cost === undefined) return "";
   return cost < 1 ? "the data do not mind" : `the data object${cost < 6 ? " a little" : ""}: ${Math.round(cost)}`;
 }
 const lagOf = (id) => (parts.state.names.includes(id) ? 0 : Number(/@(\d+)$/.exec(id)?.[1] ?? 0));

@@ -7,7 +7,7 @@ const byId = (id) => document.getElementById(id);
 // A column may be named like a property of all objects, such as __proto__.
 const own = (map, name) => (Object.hasOwn(map, name) ? map[name] : undefined);
 export const placeOf = (name) => own(parts.state.state.places, name) ?? parts.state.state.home;
-const move = (names, tier) => edit({ kind: "place", columns: names, tier });
+const move = async (names, tier) => { if (names.some((name) => placeOf(name) !== tier)) await edit({ kind: "place", columns: names, tier }); };
 
 export function choose(name, add = false) {
   if (!add) chosen = new Set();
