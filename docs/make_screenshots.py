@@ -36,35 +36,51 @@ def sachs(folder: Path) -> Path:
 
 
 def studio(folder: Path, browser: Browser) -> None:
-    """Draw the diabetes table in `golem studio` when its order of time is known."""
+    """Draw the diabetes table in `golem studio` while its order of time is told: an animation, and the result."""
     command = [sys.executable, "-m", "golem", "studio", "-o", str(folder / "session"), "--no-browser"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
         assert server.stdout is not None
         address = re.search(r"http://\S+", server.stdout.readline())
         assert address is not None, "golem studio did not start"
-        page = browser.new_page(viewport=ViewportSize(width=1360, height=880), device_scale_factor=1.5)
+        page = browser.new_page(viewport=ViewportSize(width=1200, height=760), device_scale_factor=1.5)
         page.set_default_timeout(300_000)
         page.goto(address.group())
+        taken: list[Path] = []
 
-        def wait_until_checked() -> None:
+        def take() -> None:
             version = page.evaluate(
                 "fetch('/api/state').then((found) => found.json()).then((one) => one.state.version)"
             )
             page.wait_for_selector(f'html[data-drawn="{version} checked"]')
             page.locator("#findings details").first.wait_for()
+            page.wait_for_timeout(800)  # what changed moves
+            taken.append(folder / f"studio-{len(taken)}.png")
+            page.screenshot(path=taken[-1])
 
         page.locator(".welcome button", has_text="Diabetes").click()
         page.locator("#graph .node").first.wait_for()
-        wait_until_checked()
+        take()
         for column, tier in (("age", 0), ("sex", 0), ("progression", 2)):
             page.locator(f'.chip[data-column="{column}"]').drag_to(page.locator(f".tier[data-tier='{tier}']"))
             page.wait_for_selector(f".tier[data-tier='{tier}'] [data-column={column}]")
-        wait_until_checked()
-        page.wait_for_timeout(800)  # what changed moves
-        page.screenshot(path=folder / "studio-after.png")
-        shrink(folder / "studio-after.png", IMAGES / "studio-after.png")
+            take()
+        page.get_by_label("Compared with").select_option("start")
+        take()
+        shrink(taken[-1], IMAGES / "studio-after.png")
+        edge = page.locator("#graph .edge[aria-label='bmi causes progression'] .hit")
+        edge.dispatch_event("click")
+        page.wait_for_function("() => !document.querySelector('#selected').innerText.includes('…')")
+        take()
+        animate(taken, IMAGES / "studio.webp")
         page.close()
         server.terminate()
+
+
+def animate(pictures: list[Path], written: Path) -> None:
+    """Write pictures as an animation, which shows the last two longer."""
+    first, *others = (Image.open(one).convert("RGB").resize((960, 608), Image.Resampling.LANCZOS) for one in pictures)
+    durations = [2500] * (len(others) - 1) + [4000, 4000]
+    first.save(written, save_all=True, append_images=others, duration=durations, loop=0, quality=80, method=6)
 
 
 def shrink(picture: Path, written: Path) -> None:
