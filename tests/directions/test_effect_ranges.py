@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from golem.directions.effect_ranges import EffectRanges, effect_range, implied_covariance
+from golem.directions.effect_ranges import EffectRanges, effect_range, implied_covariance, open_signs
 from golem.directions.equivalence_class import open_after
 from golem.graphs.edges import Edges
 from golem.model.linear_sem import LinearSEM, total_effects
@@ -38,6 +38,27 @@ def test_the_range_is_that_over_all_members_that_agree_with_the_claims(all_dags,
             expected = effects[:, i, j].min(), effects[:, i, j].max()
             np.testing.assert_allclose((low.item(), high.item()), expected, atol=1e-9)
             assert np.abs(expected).max() < 1e-9 or i in ranges.reaching(j)
+
+
+def test_a_sign_is_open_if_members_that_agree_with_the_claims_differ(all_dags, members_of):
+    rng, open_ones = np.random.default_rng(2), 0
+    graphs = [dag for dag in all_dags(4) if dag.sum() >= 3]
+    for k in rng.permutation(len(graphs))[:150]:
+        sem = drawn_model(graphs[k], rng)
+        edges = Edges.from_matrix(graphs[k]).by_child()
+        claimed = rng.random(len(edges)) < 0.25
+        links = open_after(edges, edges.find_reversible(), claimed)
+        weights = []
+        for dag in members_of(graphs[k]):
+            if dag[edges.causes[claimed], edges.children[claimed]].all():
+                own = Edges.from_matrix(dag).by_child()
+                B = own.matrix(regress_edges(own.children, own.causes, sem.covariance).weights)
+                weights.append((B + B.T)[edges.causes, edges.children])
+        expected = (np.min(weights, axis=0) < 0) & (np.max(weights, axis=0) > 0)
+        own = sem.weights[edges.causes, edges.children]
+        assert open_signs(edges, links, own, sem.noise_variances).tolist() == expected.tolist()
+        open_ones += expected.sum()
+    assert open_ones > 20
 
 
 def colliders(dag, ignored=None):

@@ -10,21 +10,27 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
+from matplotlib.colors import to_rgba
 from matplotlib.figure import Figure
 from typer.testing import CliRunner
 
 import golem
-from golem import Golem
+from golem import Golem, Moments
 from golem.cli import app
 from golem.comparison.result import comparison_content
 from golem.data.knowledge import NamedKnowledge
 from golem.graphs.formats import FORMATS
-from golem.output.edge_list import list_edges
+from golem.output.document import describe
+from golem.output.edge_list import edges_of_open_sign, list_edges
 from golem.output.export import graph_text, to_networkx
+from golem.output.figures import NODE_EDGE
+from golem.output.report.content import model_content
 from golem.plots import plot_graph, plot_weights
 
 # a -> c is given and b --- d is open.
 ARROW, LINK = ("a", "c"), ("b", "d")
+# The inverse covariance of a clique: b and c are negatively related given a, and positively without.
+SIGNS = np.array([[3.0, -1.3, -1.0], [-1.3, 1.09, 0.3], [-1.0, 0.3, 1.0]])
 
 
 @pytest.fixture(scope="module")
@@ -140,6 +146,19 @@ def test_networkx(model):
     assert {frozenset(edge) for edge in to_networkx(model).edges if not to_networkx(model).edges[edge]["directed"]} == {
         frozenset(LINK)
     }
+
+
+def test_a_sign_that_depends_on_links_is_open_in_every_picture(tmp_path):
+    model = Golem("nv").fit(Moments.from_covariance(np.linalg.inv(SIGNS), 5000, names="abc"))
+    document = describe(model)
+    assert {frozenset(pair) for pair in edges_of_open_sign(document)} == {frozenset("bc")}
+    assert re.search(r"b +--- c +±0\.\d\d +open; sign open\n", str(model))
+    assert str(model).count("±") == 1
+    colors = [patch.get_edgecolor() for patch in plot_graph(model, Figure()).patches]
+    assert colors.count(to_rgba(NODE_EDGE, 0.9)) == 1
+    assert model_content(document)["open_signs"] in ([[1, 2]], [[2, 1]])
+    model.save(tmp_path)
+    assert str(golem.load(tmp_path)).splitlines()[4:8] == str(model).splitlines()[4:8]
 
 
 def test_a_comparison(table, folder):

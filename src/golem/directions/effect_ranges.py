@@ -21,8 +21,11 @@ from golem.graphs.edges import Edges
 from golem.graphs.pdag import Pdag, members
 from golem.runtime.types import BoolVector, Indices, Matrix, Vector
 
-# Sets of parents per cause; with more of them, the effects of the cause are unknown.
-MOST_SETS = 4096
+# Sets of parents per cause; with more of them, the effects of the cause are unknown. Signs are found for every screen,
+# in a part of a second, and only of graphs with at most so many nodes.
+MOST_SETS, _MOST_FOR_SIGNS, _MOST_NODES = 4096, 256, 50
+# Smaller standardized weights are zero.
+_ZERO = 1e-9
 
 
 class EffectRanges:
@@ -40,6 +43,8 @@ class EffectRanges:
     columns : sequence of arrays, optional
         The columns of the covariance that belong to each node, if there are several; by default the column of the same
         number.
+    most_sets : int, optional
+        Sets of parents per node; with more of them, nothing is known about it.
 
     Examples
     --------
@@ -51,8 +56,14 @@ class EffectRanges:
     """
 
     def __init__(
-        self, edges: Edges, links: BoolVector, covariance: ArrayLike, columns: Sequence[Indices] | None = None
+        self,
+        edges: Edges,
+        links: BoolVector,
+        covariance: ArrayLike,
+        columns: Sequence[Indices] | None = None,
+        most_sets: int | None = None,
     ) -> None:
+        self._most_sets = MOST_SETS if most_sets is None else most_sets
         self.covariance = np.asarray(covariance, dtype=float)
         self._columns = np.arange(edges.d)[:, None] if columns is None else columns
         self._in_doubt = _triples_in_doubt(edges, links)
@@ -70,6 +81,17 @@ class EffectRanges:
             return unknown, unknown
         effects = np.stack([effect for way in ways for effect in self._effects(way, source, target)])
         return effects.min(axis=0), effects.max(axis=0)
+
+    def weights(self, source: int, target: int) -> list[float] | None:
+        """Return the weights of an edge between numbers in the graphs that direct it so; None if there are too many."""
+        source, target = int(source), int(target)
+        ways = self._ways(target)
+        if ways is None:
+            return None
+        sets = {way.parents[target] for way in ways}
+        causes = [[source, *members(own & ~(1 << source))] for own in sets if own >> source & 1]
+        S = self.covariance
+        return [np.linalg.lstsq(S[np.ix_(own, own)], S[own, target], rcond=None)[0][0] for own in causes]
 
     def reaching(self, target: int) -> list[int]:
         """Return the nodes that may have an effect on a target, in increasing order."""
@@ -92,7 +114,7 @@ class EffectRanges:
         for a in members(graph.neighbours[x]):
             joined = graph.adjacent[a] | self._in_doubt.get((x, a), 0) | 1 << a
             sets += [own | 1 << a for own in sets if not (own | graph.parents[x]) & ~joined]
-            if len(sets) > MOST_SETS:
+            if len(sets) > self._most_sets:
                 return None
         return sets
 
@@ -144,6 +166,32 @@ def effect_range(
     """
     low, high = EffectRanges(edges, links, covariance).of(source, target)
     return low.item(), high.item()
+
+
+def open_signs(edges: Edges, links: BoolVector, weights: Vector, variances: Vector) -> BoolVector:
+    """Return which edges are positive in some graphs that agree with the known directions, and negative in others.
+
+    Where there are too many such graphs or nodes, or categories, no sign is called open.
+
+    Examples
+    --------
+    The weight from 1 to 2 is negative given 0, but the two are positively correlated:
+
+    >>> edges = Edges(np.array([0, 0, 1]), np.array([1, 2, 2]), 3)
+    >>> open_signs(edges, np.array([True, True, True]), np.array([1.0, 1.0, -0.3]), np.ones(3)).tolist()
+    [False, False, True]
+    """
+    found = np.zeros(len(edges), dtype=bool)
+    if not links.any() or edges.d > _MOST_NODES or not np.isfinite([*weights, *variances]).all():
+        return found
+    covariance = implied_covariance(edges, weights, variances, range(edges.d))
+    scale = np.sqrt(np.diagonal(covariance))
+    ranges = EffectRanges(edges, links, covariance / np.outer(scale, scale), most_sets=_MOST_FOR_SIGNS)
+    for k, ((i, j), is_link) in enumerate(zip(edges.pairs(), links.tolist(), strict=True)):
+        ways = [ranges.weights(i, j), *([ranges.weights(j, i)] if is_link else [])]
+        values = [weight for way in ways for weight in way or ()]
+        found[k] = min(values, default=0.0) < -_ZERO and max(values, default=0.0) > _ZERO
+    return found
 
 
 def implied_covariance(edges: Edges, weights: Vector, variances: Vector, nodes: Sequence[int]) -> Matrix:

@@ -12,9 +12,11 @@ import numpy as np
 
 from golem.assessment.bootstrap_result import Bootstrap
 from golem.data.table import Table
+from golem.directions.effect_ranges import open_signs
 from golem.directions.learned_graph import LearnedGraph
 from golem.estimator.fit import Fit
 from golem.estimator.golem import Golem
+from golem.graphs.graph_document import GraphDocument
 from golem.graphs.named_graph import EDGE_COLUMNS, DirectionSource, EdgeRow
 from golem.runtime.messages import counted, quoted
 from golem.score.regression import weighted_edges
@@ -67,6 +69,16 @@ def experiments(edges: Iterable[Mapping[str, Any]], tiers: Sequence[Sequence[str
     given = {*tiers[0]} if len(tiers) > 1 else set()
     ends = Counter(name for edge in edges if edge.get("directed") is False for name in (edge["source"], edge["target"]))
     return sorted(((name, n) for name, n in ends.items() if name not in given), key=lambda one: (-one[1], one[0]))
+
+
+def edges_of_open_sign(document: GraphDocument) -> set[tuple[str, str]]:
+    """Return the edges whose sign depends on open directions (`open_signs`)."""
+    if document.noise_variances is None or document.variables is not None:
+        return set()
+    graph, names = document.graph(), document.names
+    weights = graph.edge_columns.get("weight", np.full(len(graph.edges), np.nan))
+    found = open_signs(graph.edges, graph.is_link, weights, np.array(document.noise_variances, dtype=float))
+    return {(names[i], names[j]) for (i, j), is_open in zip(graph.edges.pairs(), found, strict=True) if is_open}
 
 
 def fit_of(model: Any) -> Fit:

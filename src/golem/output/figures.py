@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from golem.assessment.p_values import p_text
+from golem.directions.effect_ranges import open_signs
 from golem.graphs.named_graph import LINK_SOURCES
 from golem.output.edge_list import edge_counts, fit_of
 from golem.output.layout import causal_order, edge_curves, layered_layout
@@ -61,8 +62,8 @@ def plot_graph(model: Golem, ax: Axes | Figure | None = None, title: str | None 
     """Draw the learned graph in layers, causes above effects.
 
     An arrow has a direction that was given or has evidence; a link, whose direction is open, is a line. The width
-    shows the size of the standardized weight, the colour its sign. In a table with categories, the width shows the edge
-    strength, categories have square boxes, and their edges, which have no sign, are grey.
+    shows the size of the standardized weight, the colour its sign; grey if the sign depends on open directions. In a
+    table with categories, the width shows the edge strength, categories have square boxes, and their edges are grey.
 
     Examples
     --------
@@ -89,6 +90,9 @@ def plot_graph(model: Golem, ax: Axes | Figure | None = None, title: str | None 
     largest = max(float(sizes.max(initial=0)), 1e-300)
     squares = [variable.is_category for variable in fit.table.coding.variables]
     links = _links(graph)
+    undecided = np.array([pair in links for pair in graph.pairs()], dtype=bool)
+    signless = open_signs(graph, undecided, graph.weights, graph.residual_variances)
+    open_pairs = {pair for pair, is_open in zip(graph.pairs(), signless, strict=True) if is_open}
 
     for (x, y), name, square in zip(layout.positions, names, squares, strict=True):
         box = f"{'square' if square else 'round'},pad=0.35"
@@ -98,7 +102,8 @@ def plot_graph(model: Golem, ax: Axes | Figure | None = None, title: str | None 
         )  # fmt: skip
     for (i, j), points in edge_curves(layout, widths, adjacency, node_height=18).items():
         curve = Curve(points * [1, -1], [Curve.MOVETO] + [Curve.CURVE4] * (len(points) - 1))
-        color = POSITIVE if weights[i, j] >= 0 else NEGATIVE if weights[i, j] < 0 else NODE_EDGE
+        sign = np.nan if (i, j) in open_pairs else weights[i, j]
+        color = POSITIVE if sign >= 0 else NEGATIVE if sign < 0 else NODE_EDGE
         width = 0.8 + 2.6 * sizes[i, j] / largest
         ax.add_patch(
             FancyArrowPatch(
@@ -106,7 +111,7 @@ def plot_graph(model: Golem, ax: Axes | Figure | None = None, title: str | None 
                 color=color, alpha=0.9, zorder=2, capstyle="butt", joinstyle="miter",
             )
         )  # fmt: skip
-    _explain_lines(ax, squares, len(links), len(graph))
+    _explain_lines(ax, squares, len(links), len(graph), has_open_signs=bool(open_pairs))
     ax.set_title(title or _headline(graph), color=TEXT, fontsize=11)
     (left, top), (width, height) = (room - layout.size) / 2, layout.size
     ax.set_xlim(-left, width + left)
@@ -120,7 +125,7 @@ def _links(graph: LearnedGraph) -> set[tuple[int, int]]:
     return {pair for pair, source in graph.directions().items() if source in LINK_SOURCES}
 
 
-def _explain_lines(ax: Axes, squares: list[bool], links: int, edges: int) -> None:
+def _explain_lines(ax: Axes, squares: list[bool], links: int, edges: int, *, has_open_signs: bool) -> None:
     """Write the legend of a graph: the colours, and arrows and links if it has links."""
     from matplotlib.lines import Line2D
 
@@ -129,6 +134,8 @@ def _explain_lines(ax: Axes, squares: list[bool], links: int, edges: int) -> Non
         keys += [(POSITIVE, "positive", None), (NEGATIVE, "negative", None)]
     if any(squares):
         keys.append((NODE_EDGE, "with a category", None))
+    if has_open_signs:
+        keys.append((NODE_EDGE, "sign open", None))
     if links < edges and links:
         keys.append((NODE_EDGE, "arrow: from cause to effect", ">"))
     if links:

@@ -8,15 +8,18 @@ from pathlib import Path
 
 import msgspec
 
+from golem.assessment.diagnostics import Diagnosis, Finding
 from golem.estimator.conveniences import GraphQuestions
 from golem.graphs.formats import read_graph_document
 from golem.graphs.graph_document import GraphDocument
 from golem.graphs.named_graph import EdgeRow, NamedGraph
 from golem.model.linear_sem import LinearSEM
+from golem.output.document import Supplement
+from golem.output.screen import Screen, data_title, learned_sentence
 from golem.runtime.types import BoolMatrix, Matrix
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class SavedModel(GraphQuestions):
     """What graph.json keeps of a fitted model; the rows of the table are not in it.
 
@@ -57,6 +60,20 @@ class SavedModel(GraphQuestions):
     def sem_(self) -> LinearSEM:
         """The linear model; a table with categories has none."""
         return LinearSEM.from_graph(self.graph)
+
+    def summary(self) -> str:
+        """Return the graph and the findings as text, as `golem fit` prints them; `print(model)` shows the same."""
+        found = self.document.diagnostics
+        checked = None if found is None else Diagnosis.of(Finding(**msgspec.structs.asdict(one)) for one in found)
+        supplement = Supplement(diagnosis=checked)
+        title = data_title("Saved model", self.document, supplement)
+        return Screen(title, [learned_sentence(self.document)], self.document, supplement).text()
+
+    def __str__(self) -> str:
+        return self.summary()
+
+    def __repr__(self) -> str:
+        return f"<SavedModel: {learned_sentence(self.document)}>"
 
     @functools.cached_property
     def effect_intervals(self) -> dict[tuple[str, str], tuple[float, float]]:

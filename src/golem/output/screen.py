@@ -5,6 +5,7 @@ It has at most 25 lines of 80 columns, together with the notes and warnings that
 
 from __future__ import annotations
 
+import functools
 import math
 import shlex
 import textwrap
@@ -88,7 +89,7 @@ class Screen:
         if bootstrap is None:
             most = min(_MOST_EDGES, max(1, room - 1))
             heading = "edge" if len(found) <= most else f"the {most} strongest of {len(found)}"
-            return _EdgeLines(_table({heading: found[:most]}, rows, self._remark), len(found) <= _MOST_EDGES <= most)
+            return _EdgeLines(self._table({heading: found[:most]}, rows), len(found) <= _MOST_EDGES <= most)
         groups = {
             f"in at least {_TRUSTED:.0%} of {bootstrap.replicates} resamples": [
                 edge for edge in found if (edge.adjacency_frequency or 0) >= _TRUSTED
@@ -106,15 +107,24 @@ class Screen:
         complete, rest = not left, len(found) - sum(map(len, groups.values()))
         left += [f"{counted(rest, 'edge')} in less than {_LISTED:.0%}"] if rest else []
         more = [one_line(f"  not listed: {', '.join(left)}")] if left else []
-        return _EdgeLines([*_table(shown, rows, self._remark), *more], complete)
+        return _EdgeLines([*self._table(shown, rows), *more], complete)
+
+    def _table(self, groups: dict[str, list[EdgeRow]], rows: int) -> list[str]:
+        """Return groups of edges as lines."""
+        return _table(groups, rows, self._remark, self._open_signs)
 
     def _remark(self, edge: EdgeRow) -> str:
         """Return what else to know about an edge, after its direction."""
-        diagnosis = self.supplement.diagnosis
-        curved = (
-            () if diagnosis is None else [pair for one in diagnosis if one.name == "linearity" for pair in one.edges]
-        )
-        return "; curved" if (edge.source, edge.target) in curved else ""
+        ends = (edge.source, edge.target)
+        curved = [pair for one in self.supplement.diagnosis or () if one.name == "linearity" for pair in one.edges]
+        return "; sign open" * (ends in self._open_signs) + "; curved" * (ends in curved)
+
+    @functools.cached_property
+    def _open_signs(self) -> set[tuple[str, str]]:
+        """The edges whose sign depends on open directions."""
+        from golem.output.edge_list import edges_of_open_sign
+
+        return edges_of_open_sign(self.document)
 
     def _next(self) -> list[str]:
         """Return where the results are, and the commands that would help most."""
@@ -198,7 +208,9 @@ def data_title(name: str, document: GraphDocument, supplement: Supplement) -> st
     return f"{name}: {size}{where}"
 
 
-def _table(groups: dict[str, list[EdgeRow]], rows: int, remark: Callable[[EdgeRow], str]) -> list[str]:
+def _table(
+    groups: dict[str, list[EdgeRow]], rows: int, remark: Callable[[EdgeRow], str], open_signs: set[tuple[str, str]]
+) -> list[str]:
     """Return groups of edges as lines, with their strengths and what their directions rest on."""
     from golem.output.edge_list import DIRECTIONS
 
@@ -211,7 +223,9 @@ def _table(groups: dict[str, list[EdgeRow]], rows: int, remark: Callable[[EdgeRo
     sizes = {
         id(edge): f"{_association(edge.edge_strength, rows):.2f}"
         if edge.edge_strength is not None
-        else "" if edge.standardized_weight is None else f"{edge.standardized_weight:+.2f}"
+        else "" if edge.standardized_weight is None
+        else f"±{abs(edge.standardized_weight):.2f}" if (edge.source, edge.target) in open_signs
+        else f"{edge.standardized_weight:+.2f}"
         for edge in edges
     }  # fmt: skip
     room = (WIDTH - (24 if has_strengths else 21) - max(len("direction"), *map(len, words.values()))) // 2

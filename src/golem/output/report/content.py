@@ -19,7 +19,7 @@ from golem.graphs.metrics import as_estimate, as_truth
 from golem.graphs.named_graph import EDGE_COLUMNS, LINK_SOURCES, NamedGraph
 from golem.output.document import note_on_weights
 from golem.output.drawing import layouts, node_label, node_widths
-from golem.output.edge_list import DIRECTIONS, for_json
+from golem.output.edge_list import DIRECTIONS, edges_of_open_sign, for_json
 from golem.output.layout import causal_order
 from golem.output.run_record import fit_words
 from golem.runtime.dialects import SHELL
@@ -92,6 +92,7 @@ def model_content(
             "command": fit_words(document),
             "weights_note": note_on_weights(document),
             "findings": _finding_edges(document, names),
+            "open_signs": [[names.index(name) for name in pair] for pair in sorted(edges_of_open_sign(document))],
             "overstated": document.effective_rows is not None,
         }
     )

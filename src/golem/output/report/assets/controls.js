@@ -187,7 +187,8 @@ function showLegend() {
       make("path", { class: "line", d: arrow ? "M1 6L26 6" : "M1 6L33 6", "stroke-width": 2.4 }), arrow ? make("path", { class: "head", d: "M33 6L24 2L24 10Z" }) : null)), text);
   const keys = state.reference === null
     ? [...(graph.columns.has("weight") ? [item("positive", "positive"), item("negative", "negative")] : []),
-      ...(variables !== null ? [item("neutral", "with a category")] : [])]
+      ...(variables !== null ? [item("neutral", "with a category")] : []),
+      ...(graph.edges.some((edge) => edge.open_sign) ? [item("neutral", "sign open")] : [])]
     : VERDICTS.map((kind) => item(kind, verdictWord(kind, graphs[state.reference])));
   keys.push(...directionFilters(graph, item));
   if (graph.columns.has("edge_strength")) keys.push(make("span", { class: "key" }, "width: strength"));

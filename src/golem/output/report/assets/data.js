@@ -17,6 +17,8 @@ const graphs = content.graphs.map((graph) => {
   return { name: graph.name, columns: new Set(graph.columns), edges };
 });
 if (content.kind === "model") {
+  const open = new Set(content.open_signs.map(([source, target]) => edgeId(source, target)));
+  for (const edge of graphs[0].edges) edge.open_sign = open.has(edge.id);
   for (const [source, target, weight] of content.candidates) {
     graphs[0].edges.push({ source, target, weight, id: edgeId(source, target), candidate: true });
   }
@@ -61,8 +63,8 @@ for (const [source, target, ...rest] of content.coefficients ?? []) {
   if (!coefficients.has(id)) coefficients.set(id, []);
   coefficients.get(id).push(rest);
 }
-// An edge with a category has no sign.
-const signOf = (edge) => (edge.weight < 0 ? "negative" : edge.weight == null && variables !== null ? "neutral" : "positive");
+// An edge with a category has no sign, and that of others can depend on open directions.
+const signOf = (edge) => (edge.open_sign ? "neutral" : edge.weight < 0 ? "negative" : edge.weight == null && variables !== null ? "neutral" : "positive");
 
 // Make an element: attributes first, then children; strings become text.
 function make(tag, attributes = {}, ...children) {

@@ -22,7 +22,7 @@ function introduction() {
     make("h2", {}, "Details"),
     make("p", { class: "hint" }, `Click a variable or an edge, or move with the arrow keys. ${content.kind === "model" ? "Shift-click a second variable to mark what you know about the pair. " : ""}Double-click a variable to see its neighbours. Drag to move the graph. Zoom with Ctrl and the mouse wheel.`),
     ends.length ? make("h3", {}, graph.columns.has("edge_strength") ? "Strongest edges, strength (deviance)" : graph.columns.has("weight") ? `Strongest edges, weight (${graph.columns.has("standardized_weight") ? "standardized" : "original units"})` : "Edges") : null,
-    edgeList(ends, (edge) => [names[edge.source], arrowSign(edge), names[edge.target]], (edge) => number(sizeOf(edge), 2)),
+    edgeList(ends, (edge) => [names[edge.source], arrowSign(edge), names[edge.target]], (edge) => sizeText(edge, 2)),
   ].filter(Boolean);
 }
 
@@ -49,6 +49,7 @@ function groupDetails() {
 
 // The size of an edge that does not depend on units, if it is known.
 const sizeOf = (edge) => edge.edge_strength ?? edge.standardized_weight ?? edge.weight;
+const sizeText = (edge, digits = 3) => (edge.open_sign ? `±${number(Math.abs(sizeOf(edge)), digits)}` : number(sizeOf(edge), digits));
 
 // A list of buttons that select edges.
 function edgeList(edges, text, value) {
@@ -66,7 +67,7 @@ function nodeDetails(node) {
   const unit = variables !== null ? ", strength (deviance)" : graph.columns.has("standardized_weight") ? ", standardized" : graph.columns.has("weight") ? ", weight (original units)" : "";
   const section = (title, edges, other) => [
     make("h3", {}, `${title} (${edges.length})${edges.length ? unit : ""}`),
-    edges.length ? edgeList(order(edges), (edge) => [names[other(edge)]], (edge) => number(sizeOf(edge))) : make("p", { class: "hint" }, "none"),
+    edges.length ? edgeList(order(edges), (edge) => [names[other(edge)]], (edge) => sizeText(edge)) : make("p", { class: "hint" }, "none"),
   ];
   return [
     heading("Variable", names[node]),
@@ -190,7 +191,7 @@ function pairDetails(first, second) {
   const edge = [edgeId(first, second), edgeId(second, first)].map((id) => shownGraph().byId.get(id)).find((found) => found && !found.candidate);
   return [
     heading("Pair", `${names[first]} and ${names[second]}`),
-    edge ? edgeList([edge], () => [names[edge.source], arrowSign(edge), names[edge.target]], () => (sizeOf(edge) == null ? "" : `strength ${number(sizeOf(edge))}`))
+    edge ? edgeList([edge], () => [names[edge.source], arrowSign(edge), names[edge.target]], () => (sizeOf(edge) == null ? "" : `strength ${sizeText(edge)}`))
       : make("p", { class: "hint" }, "No edge connects them."),
     ...knowledgeButtons(first, second),
   ];
@@ -237,7 +238,8 @@ function edgeDetails(chosen) {
     ["Standard error (original units)", edge.standard_error == null || link ? null : `${number(edge.standard_error, 2)} ${content.overstated ? "(too small: rows depend on each other)" : "assuming the graph is right and the rows are independent"}`],
     ["Interval of the weight (original units)", link ? null : interval(edge.weight_low, edge.weight_high)],
     ["", link ? null : outsideText(edge)],
-    [link ? "Strength (standardized)" : "Weight (standardized)", edge.standardized_weight == null ? null : number(edge.standardized_weight, 3) + (link ? ", in one of the graphs that fit equally well; it changes with the direction" : "")],
+    [link ? "Strength (standardized)" : "Weight (standardized)", edge.standardized_weight == null ? null : sizeText(edge) + (link ? ", in one of the graphs that fit equally well; it changes with the direction" : "")],
+    ["Sign", edge.open_sign ? "open: it depends on the direction of links" : null],
     ["Strength", edge.edge_strength == null ? null : `${number(edge.edge_strength, 3)} (deviance): how much worse the fit gets without the edge`],
     ["Loss of score without it", edge.drop_loss === undefined || edge.drop_loss === null ? null : `${number(edge.drop_loss, 4)} (deviance, penalty included)`],
     ["Robust against", edge.robustness_value == null ? null : `hidden causes that explain less than ${percent(edge.robustness_value)} of both; a stronger one would do away with it`],
@@ -251,7 +253,7 @@ function edgeDetails(chosen) {
     [reference ? `Compared with ${reference.name}` : "", reference ? verdictWord(own && !own.candidate ? verdict(edge, reference) : "missing", reference) : null],
   ].filter(([, value]) => value !== null && value !== undefined);
   const sentence = link ? make("p", { class: "prose" }, make("var", {}, source), " and ", make("var", {}, target), " are linked. Which of the two drives the other is open; a hidden common cause of both is possible.")
-    : edge.weight == null ? null : make("p", { class: "prose" }, "If ", make("var", {}, source), " rises by one unit and the other causes of ", make("var", {}, target), " stay fixed, ", make("var", {}, target), ` changes by ${number(edge.weight)}.`);
+    : edge.weight == null || edge.open_sign ? null : make("p", { class: "prose" }, "If ", make("var", {}, source), " rises by one unit and the other causes of ", make("var", {}, target), " stay fixed, ", make("var", {}, target), ` changes by ${number(edge.weight)}.`);
   return [
     heading(link ? "Link" : "Arrow", `${source} ${arrowSign(edge)} ${target}`),
     sentence,
