@@ -256,10 +256,10 @@ class GraphDocument(msgspec.Struct, kw_only=True):
         if not all(0 <= i < d and 0 <= j < d for i, j, _ in self.raw_weights or ()):
             raise ValueError(f"raw_weights must refer to variables by numbers from 0 to {d - 1}.")
         coefficients = [(one.source, one.target) for one in self.coefficients or ()]
-        consensus = (None if self.bootstrap is None else self.bootstrap.consensus) or []
+        resampled = self.bootstrap or BootstrapRecord()
         if unknown := [
             name
-            for ends in (*map(_ends, self.edge_table), *consensus, *coefficients)
+            for ends in (*map(_ends, [*self.edge_table, *resampled.edges]), *(resampled.consensus or ()), *coefficients)
             for name in ends
             if name not in known
         ]:

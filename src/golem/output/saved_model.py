@@ -79,11 +79,12 @@ class SavedModel(GraphQuestions):
     def effect_intervals(self) -> dict[tuple[str, str], tuple[float, float]]:
         """The intervals of total effects by cause and effect, of the pairs that a bootstrap has joined."""
         rows = [] if self.document.bootstrap is None else self.document.bootstrap.edges
-        known = [row for row in rows if row.get("effect_low") is not None]
-        return {
-            (str(row["source"]), str(row["target"])): (float(row["effect_low"]), float(row["effect_high"]))  # type: ignore[arg-type]
-            for row in known
-        }
+        known = {}
+        for row in rows:
+            low, high = row.get("effect_low"), row.get("effect_high")
+            if isinstance(low, float) and isinstance(high, float):
+                known[str(row["source"]), str(row["target"])] = low, high
+        return known
 
 
 def load(path: str | Path) -> SavedModel:
