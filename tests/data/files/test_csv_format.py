@@ -33,12 +33,19 @@ def test_a_first_line_that_may_be_data_is_told(tmp_path, header):
         assert TableFiles.open(path, header=False).names == _NAMES
 
 
-@pytest.mark.parametrize("header", ["country,2001,2002", "country,2001,gdp", "country,gdp,growth"])
+@pytest.mark.parametrize("header", ["country,2001,2002", "country,2001,gdp", "country,gdp,growth", "1990,1995,2000"])
 def test_a_header_with_years_is_one_without_a_warning(tmp_path, header):
     (tmp_path / "data.csv").write_text(f"{header}\nFrance,1.5,2\nSpain,1.8,3\nFrance,2.5,1\n")
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert TableFiles.open(tmp_path / "data.csv").names == tuple(header.split(","))
+
+
+def test_a_header_of_numbers_that_may_be_measurements_is_told(tmp_path):
+    path = tmp_path / "data.csv"
+    path.write_text("3,17,40\n1.5,2.5,1.2\n0.5,1.5,2.1\n")
+    with pytest.warns(DataWarning, match="contains the numbers '3', '17', '40'. If it is a row of data"):
+        assert TableFiles.open(path).names == ("3", "17", "40")
 
 
 @pytest.mark.parametrize("first", [",2.7,2.8,3.3", ",-1,2,3", ",2.7,NA,3.3"])

@@ -97,7 +97,8 @@ def sniff_csv(sample: bytes, truncated: bool = False, na: Sequence[str] = ()) ->
         _refuse_thousands(names, _rows(lines, separator))
     padding = _empty_end([[*header, ""] if is_short else header, *body])
     columns = len(header) + is_short - padding
-    doubtful = () if not has_names or index or _increase(numbers) else tuple(numbers)
+    is_clear = not has_header or index or (_increase(numbers) if has_names else _has_equal_steps(header))
+    doubtful = () if is_clear else tuple(numbers if has_names else header)
     return CsvFormat(separator, has_header, decimal_comma, encoding, columns, row_names, padding, doubtful)
 
 
@@ -268,6 +269,12 @@ def _increase(fields: Sequence[str]) -> bool:
     """Return whether fields are increasing whole numbers, such as years."""
     whole = len(fields) > 1 and all(re.fullmatch(r"\d+", field) for field in fields)
     return whole and all(int(a) < int(b) for a, b in itertools.pairwise(fields))
+
+
+def _has_equal_steps(fields: Sequence[str]) -> bool:
+    """Return whether whole numbers count up, such as 1, 2 or 1990, 1995, 2000; 3, 17, 40 may be measurements."""
+    steps = {int(b) - int(a) for a, b in itertools.pairwise(fields)}
+    return steps == {1} or (len(fields) > 2 and len(steps) == 1)
 
 
 def _first_row(
