@@ -225,7 +225,7 @@ def test_intervals_keep_their_names():
         (["a", " ", "b"], ("a", "b"), 40, None),
         (["a", "none", "b"], ("a", "b"), 40, None),
         (["+", "-", "?"], ("+", "-"), 40, None),
-        (["\x1ea", "a", "b"], ("\x1ea", "a", "b"), 60, "differ only in case, blanks or"),
+        (["\x1ea", "a", "b"], ("\x1ea", "a", "b"), 60, "differ only in case, blanks, invisible"),
     ],
 )
 @pytest.mark.filterwarnings("ignore:Missing in 20 rows")

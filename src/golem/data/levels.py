@@ -189,12 +189,14 @@ def warn_of_similar_levels(counts: Mapping[str, Counts]) -> None:
         spellings: dict[str, list[str]] = {}
         for level, rows in levels.items():
             if rows:
-                alike = unicodedata.normalize("NFC", " ".join(level.split()).casefold())
+                visible = "".join(letter for letter in level if unicodedata.category(letter) != "Cf")
+                alike = unicodedata.normalize("NFC", " ".join(visible.split()).casefold())
                 spellings.setdefault(alike, []).append(level)
         if same := [level for found in spellings.values() if len(found) > 1 for level in found]:
             warn_user(
-                f"Levels of {name!r} differ only in case, blanks or the encoding of accents: {quoted(same)}. golem "
-                "treats them as different levels. If they mean the same, spell them the same way.",
+                f"Levels of {name!r} differ only in case, blanks, invisible characters or the encoding of accents: "
+                f"{quoted(same)}. golem treats them as different levels. If they mean the same, spell them the same "
+                "way.",
                 DataWarning,
             )
 
