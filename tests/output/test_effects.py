@@ -10,6 +10,7 @@ import pytest
 import golem
 from command_line import golem as command
 from golem import Golem, LinearSEM
+from golem.graphs.named_graph import NamedGraph
 from golem.output import Supplement, effects_on, save
 from golem.simulate import simulate
 
@@ -25,6 +26,13 @@ def sem():
 def fitted(sem):
     data = pd.DataFrame(sem.sample(2000, random_state=0), columns=list(sem.names))
     return Golem(noise="nv", shape="off").fit(data), data
+
+
+@pytest.mark.parametrize("variances", [[0.0, 0.0], [-1.0, 1.0], [1e308, 1e308]])
+def test_variances_that_no_model_has_are_refused(variances):
+    nodes = [{"noise_variance": variance} for variance in variances]
+    with pytest.raises(ValueError, match="not positive numbers"):
+        effects_on(NamedGraph.from_lists(["a", "b"], [("a", "b", {"weight": 5.0})], nodes), "b")
 
 
 def test_effects_of_known_directions_are_those_of_the_model(sem):

@@ -267,6 +267,17 @@ class GraphDocument(msgspec.Struct, kw_only=True):
         for name in ("r2", "noise_variances", "intercepts", "variables"):
             if len(getattr(self, name) or self.names) != d:
                 raise ValueError(f"{name} must have {counted(d, 'number')}, one per name.")
+        if self.lags:
+            self._require_lags()
+
+    def _require_lags(self) -> None:
+        """Refuse names other than the variables of the series and their lags, and edges into the past."""
+        present = self.series.variables if isinstance(self.series, SeriesRecord) else []
+        steps = range(1, self.lags + 1) if len(self.names) == len(present) * (self.lags + 1) else ()
+        if {*present, *(f"{name}@{lag}" for lag in steps for name in present)} != {*self.names}:
+            raise ValueError("The names must be the variables of the series and their lags, such as x and x@1.")
+        if any(row["target"] not in present for row in self.edge_table):
+            raise ValueError("An edge of a series must end in the present.")
 
     @property
     def lags(self) -> int:

@@ -160,7 +160,10 @@ def _numbers(graph: NamedGraph, target: int | None) -> _Ranges:
     if target is not None:
         nodes = [*EffectRanges(edges, links, np.zeros((0, 0))).reaching(target), target]
     variances = np.asarray(graph.noise_variances)
-    S = implied_covariance(edges, graph.edge_columns["weight"], variances, nodes)
+    with np.errstate(all="ignore"):
+        S = implied_covariance(edges, graph.edge_columns["weight"], variances, nodes)
+    if variances.min(initial=0.0) < 0 or not (np.isfinite(S).all() and (np.diagonal(S) > 0).all()):
+        raise ValueError("The weights and noise variances of the graph imply variances that are not positive numbers.")
     place = np.full(d, -1)
     place[nodes] = np.arange(len(nodes))
     columns = list(place[:, None])
