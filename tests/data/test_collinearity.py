@@ -113,3 +113,10 @@ def test_large_integers_that_vary_in_their_last_digits_are_not_called_constant(m
         table.loc[0, "y"] = np.nan
     with pytest.raises(ValueError, match="'stamp' is constant in the first 14 digits of its numbers"):
         Golem(missing=missing).fit(table)
+
+
+def test_columns_that_only_seem_constant_say_why():
+    noise = np.random.default_rng(0).normal(size=60)
+    rows = np.column_stack([1e18 + 1000 * noise, 1e-200 * noise, np.ones(60), noise])
+    found = unusable_columns(Moments.from_rows(rows, ["stamp", "small", "one", "y"]))
+    assert [column.reason for column in found] == ["constant in the first 14 digits", "tiny numbers", "constant"]

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from golem.data.moments import Moments
 
 _CONSTANT = 1e-14
+# Squares of smaller numbers vanish.
+_TINY = 1e-150
 _ROUNDING = 1e-9
 _USED = 1e-6
 # A column called id, patient_id, caseID, row or index identifies rows if it has more whole numbers than this.
@@ -40,9 +42,10 @@ _MOST_SENTENCES = 4
 class Unusable(Problem):
     """A column that cannot be used, and the columns that determine it; one that is constant or empty has none.
 
-    The kinds are "empty", "constant", "copy", "combination", "id" (numbers that identify rows), "missing" (too few
-    values), "text" (identifiers and other texts), "date" and "category" (with one level and missing values). The last
-    three have a sentence, advice on how to keep the column, and the number of rows per value.
+    The kinds are "empty", "constant", "digits" (the first 14 are constant), "tiny" (numbers), "copy", "combination",
+    "id" (numbers that identify rows), "missing" (too few values), "text" (identifiers and other texts), "date" and
+    "category" (with one level and missing values). Some have a sentence and advice on how to keep the column, the last
+    three also the number of rows per value.
     """
 
     determined_by: tuple[str, ...] = ()
@@ -56,11 +59,14 @@ class Unusable(Problem):
 
     @classmethod
     def constant(cls, name: str, value: float) -> Unusable:
-        """Describe a column of one value; of large numbers, the last digits may differ."""
+        """Describe a column of one value; the last digits of large numbers, and tiny numbers, may differ."""
+        if 0 < abs(value) < _TINY:
+            sentence = f"The numbers of column {name!r} are below {_TINY:g}: their squares vanish in floating point."
+            return cls("tiny", (name,), sentence, "use larger units")
         if abs(value) * _CONSTANT < 1:
             return cls("constant", (name,))
         sentence = f"Column {name!r} is constant in the first 14 digits of its numbers, which are all that golem uses."
-        return cls("constant", (name,), sentence, "subtract a number of this size before golem reads it")
+        return cls("digits", (name,), sentence, "subtract a number of this size before golem reads it")
 
     @property
     def name(self) -> str:
@@ -76,6 +82,8 @@ class Unusable(Problem):
 _REASONS: Mapping[Kind, str] = {
     "empty": "no values",
     "constant": "constant",
+    "digits": "constant in the first 14 digits",
+    "tiny": "tiny numbers",
     "copy": "copy",
     "combination": "linear combination",
     "id": "identifies rows",
@@ -102,8 +110,8 @@ def reasons(columns: Sequence[Unusable]) -> str:
 
 def is_constant(moments: Moments) -> NDArray[np.bool_]:
     """Return which columns have no variance, shape (d,)."""
-    # Rounding leaves a constant column of size c with a variance of about (1e-16 c)^2; below 1e-150 squares underflow.
-    return moments.variances <= np.maximum(_CONSTANT**2 * moments.mean**2, 1e-300)
+    # Rounding leaves a constant column of size c with a variance of about (1e-16 c)^2.
+    return moments.variances <= np.maximum(_CONSTANT**2 * moments.mean**2, _TINY**2)
 
 
 def unusable_columns(moments: Moments) -> list[Unusable]:

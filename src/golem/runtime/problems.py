@@ -18,7 +18,9 @@ from golem.runtime.dialects import PANDAS, Dialect, dialect_of
 Arguments = ParamSpec("Arguments")
 Result = TypeVar("Result")
 # What is wrong: a setting, missing values, or a column that cannot be used.
-Kind = Literal["setting", "missing", "empty", "constant", "copy", "combination", "id", "text", "date", "category"]
+Kind = Literal[
+    "setting", "missing", "empty", "constant", "digits", "tiny", "copy", "combination", "id", "text", "date", "category"
+]
 
 
 class Remedy:
