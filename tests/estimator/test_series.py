@@ -189,6 +189,8 @@ def test_settings_without_meaning_are_refused():
         ({"time": np.arange(100)}, "needs lags"),
         ({"lags": 1, "score_function": "bdeu"}, "score_function"),
         ({"lags": 99}, "Use fewer lags"),
+        ({"lags": 200}, "Only 0 rows have 200 earlier rows"),
+        ({"unit": np.arange(100)}, "two units with at least 2 rows without a gap, and there is none"),
     ):
         with pytest.raises(ValueError, match=said):
             Golem(**settings).fit(X)

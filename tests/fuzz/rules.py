@@ -128,10 +128,15 @@ def _is_deliberate(error: BaseException) -> bool:
 
 
 def _cause(error: BaseException | None) -> Exception | None:
-    """Return the error that a command turned into a sentence; those of the operating system have words of their own."""
+    """Return the error that a command turned into a sentence; those of the operating system have words of their own.
+
+    An error that only names the file of another one has it as its cause.
+    """
     while error is not None and not isinstance(error, ValueError):
         error = error.__context__
-    return error
+    while error is not None and error.__context__ is not None and str(error).endswith(f": {error.__context__}"):
+        error = error.__context__
+    return error if isinstance(error, Exception) else None
 
 
 def _place(error: BaseException) -> str:

@@ -156,7 +156,7 @@ class RowOrder:
 
     def windows(self, lags: int) -> Indices:
         """Return the places, among the sorted rows, that have so many rows of the same stretch before them."""
-        return np.flatnonzero(self.stretch[lags:] == self.stretch[: len(self.stretch) - lags]) + lags
+        return np.flatnonzero(self.stretch[lags:] == self.stretch[: max(0, len(self.stretch) - lags)]) + lags
 
 
 def row_order(n: int, time: Any = None, unit: Any = None) -> RowOrder:

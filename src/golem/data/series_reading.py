@@ -173,9 +173,10 @@ def panel_moments(
     """
     counts = windows[windows > 1]
     total, periods = int(counts.sum()), int(np.median(rows))
-    require_windows(total, series.lags)
     if len(counts) < 2:
-        raise ProblemError.of("There is only one unit with two windows. Leave out {unit=...}.")
+        least, found = f"{series.lags + 2} rows without a gap", "one" if len(counts) else "none"
+        what = f"Intercepts per unit need two units with at least {least}, and there is {found}"
+        raise ProblemError.of("{what}. Leave out {unit=...}.", what=what)
     if few := len(windows) - len(counts):
         notes.append(f"{counted(few, 'unit')} with fewer than two windows left out.")
     notes.append(f"{len(counts)} units, each with an intercept of its own.")
