@@ -67,7 +67,7 @@ _OTHER_CONTAINER = (
     "warning"
 )
 _WITH_UNIT = re.compile(r"[+-]?\d[\d.,]*\s*([^\d\s.,:/-][^\d]*)")
-_OTHER_NUMBER = re.compile(r"[+-]?[$€£]?\s?\d[\d\s.,']*\s?[%$€£]?")
+_OTHER_NUMBER = re.compile(r"[+-]?[$€£¥]?\s?[+-]?\d[\d\s.,']*\s?[%$€£¥]?")
 
 
 def are_few_integers(counts: Counts) -> bool:

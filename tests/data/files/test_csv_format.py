@@ -66,6 +66,15 @@ def test_a_blank_above_a_row_index_and_names_or_counts_is_a_header(tmp_path, hea
         assert TableFiles.open(tmp_path / "data.csv").names == tuple(header.split(",")[1:])
 
 
+@pytest.mark.parametrize(
+    ("begin", "what"), [('[{"a": 1}', "JSON"), ('{"a": 1}', "JSON"), ("<?xml ?>", "XML"), ("%PDF-1", "a PDF")]
+)
+def test_a_file_that_is_not_a_table_is_named(tmp_path, begin, what):
+    (tmp_path / "data.csv").write_text(f"{begin}\n" * 9)
+    with pytest.raises(ValueError, match=f"The file is {what}, not a table"):
+        read_table(tmp_path / "data.csv")
+
+
 def test_a_quote_within_quotes_is_written_twice(tmp_path):
     path = tmp_path / "data.txt"
     path.write_text('"q""q"\n1\n3\n')

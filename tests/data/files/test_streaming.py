@@ -521,7 +521,7 @@ def test_a_line_without_end_is_refused_before_it_fills_the_memory(tmp_path, monk
         (tmp_path / "a.csv.gz").write_bytes(gzip.compress(content))
         monkeypatch.setattr(batches, "_BYTES", 1 << 17)
         for name in ("a.csv", "a.csv.gz"):
-            with pytest.raises(ValueError, match=r"A line is longer than|has 1 fields instead of 2"):
+            with pytest.raises(ValueError, match=r"A line is longer than|has 1 field instead of 2"):
                 moments_from_file(tmp_path / name)
 
 

@@ -25,7 +25,7 @@ _WHOLE = re.compile(r"[+-]?\d+")
 # Longer cells do not mark missing values.
 _LONGEST_MARKER = 30
 # Numbers as people write them, such as 43.8%, $1,200 and 1.200,50.
-_DECORATED = re.compile(r"[-+]?[$€£¥]?\s*[0-9][0-9.,' ]*[%$€£¥]?")
+_DECORATED = re.compile(r"[-+]?[$€£¥]?\s*[-+]?[0-9][0-9.,'\s]*[%$€£¥]?")
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,7 +98,8 @@ def _fields_error(file: CsvFile, number: int, fields: Sequence[str]) -> ValueErr
     d, wanted = len(file.names), len(file.names) + file.form.padding
     if len(fields) != wanted:
         return ValueError(
-            f"Line {number} has {len(fields)} fields instead of {wanted}. The file may be truncated or damaged."
+            f"Line {number} has {counted(len(fields), 'field')} instead of {wanted}. The file may be truncated or "
+            "damaged."
         )
     for j, field in enumerate(fields[d:], start=d + 1):
         if field not in file.na.texts and field not in MISSING_WORDS:

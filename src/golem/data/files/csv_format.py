@@ -24,6 +24,9 @@ _NO_TABLES = {
     b"Graph Nodes:": "a graph",
     b"digraph": "a graph",
     b"%PDF": "a PDF",
+    b"<?xml": "XML",
+    b'{"': "JSON",
+    b'[{"': "JSON",
 }
 THOUSANDS_REMEDY = "If commas separate thousands, write the numbers without commas"
 # A field between blanks, in quotes or not; a quote within quotes is written twice.
