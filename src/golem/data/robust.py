@@ -83,5 +83,6 @@ def _values_mislead(rows: Matrix) -> bool:
         for columns in (rows, np.apply_along_axis(normal_quantiles, 0, rows))
     )
     correlated, clear = of_values > _CORRELATED, -ndtri(_LEVEL / (2 * len(of_ranks)))  # Bonferroni's correction
-    unrelated = not np.any(of_ranks > clear) or np.mean(of_ranks[correlated] < _UNRELATED) > 0.5
-    return bool(correlated.any() and unrelated)
+    if not correlated.any():
+        return False
+    return bool(not np.any(of_ranks > clear) or np.mean(of_ranks[correlated] < _UNRELATED) > 0.5)
