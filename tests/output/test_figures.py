@@ -36,7 +36,7 @@ def test_a_graph_has_an_arrow_an_edge_and_a_label_a_node(model):
 
 def test_the_legend_explains_links_only_if_there_are_any(model):
     labels = {text.get_text() for text in model.plot().get_legend().get_texts()}
-    assert labels == {"positive", "negative", "arrow: from cause to effect", "line: direction open"}
+    assert labels == {"positive", "negative", "sign open", "arrow: from cause to effect", "line: direction open"}
     rows = simulate(2, 500, "ER1", random_state=1).data
     arrows = Golem(knowledge={"required": [("a", "b")]}).fit(pd.DataFrame(rows, columns=["a", "b"]))
     assert {text.get_text() for text in arrows.plot().get_legend().get_texts()} == {"positive", "negative"}
