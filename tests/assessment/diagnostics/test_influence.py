@@ -47,6 +47,8 @@ def test_a_few_rows_that_make_an_edge_are_named(planted):
 
 def test_ranks_do_not_depend_on_these_rows(planted):
     found = diagnose(Golem().fit(planted), planted)
+    asked = diagnose(Golem(robust="ranks").fit(planted), planted)
+    assert [finding.finding for finding in asked] == [finding.finding for finding in found]
     assert found["influential-rows"].level == "ok"
     assert found["outliers"].level == "note"
     assert "learned from ranks" in found["outliers"].finding

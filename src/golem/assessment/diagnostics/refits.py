@@ -98,7 +98,8 @@ def standardized_refit(model: Golem) -> Golem:
     (4, 4)
     """
     scale = np.sqrt(model.moments_.variances)
-    refit: Golem = clone(model).set_params(callback=None, knowledge=model.knowledge_)
+    # The moments are those of the fit: of ranks, if it used them.
+    refit: Golem = clone(model).set_params(callback=None, knowledge=model.knowledge_, robust="off")
     if is_counted(model):
         refit.set_params(noise="nv", device="cpu", dtype="float64")
         if model.effort is None and isinstance(model.solver, str):
