@@ -74,6 +74,7 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--seeds", type=int, default=12)
     parser.add_argument("--first-seed", type=int, default=9000)
+    parser.add_argument("--only", default="", help="only kinds with this text in their name")
     parser.add_argument("--networks", metavar="FOLDER", type=Path, help="folder with ecoli70.json and others")
     options = parser.parse_args()
     warnings.simplefilter("ignore")
@@ -84,6 +85,8 @@ def main() -> None:
     print(f"| data | mbic | {' | '.join(PENALTIES[1:])} |\n|---|" + "---|" * len(PENALTIES))
     began, worse = time.perf_counter(), dict.fromkeys(PENALTIES[1:], 0)
     for name, draw in kinds(options.networks, options.quick).items():
+        if options.only not in name:
+            continue
         found = [errors(draw(seed), "equal" in name) for seed in seeds]
         own = {key: np.array([one[key] for one in found], dtype=float) for key in PENALTIES}
         cells = [f"{own['mbic'].mean():.2f}"]
