@@ -268,11 +268,11 @@ CLAIMS = {
     "Theorem 2: the sparsest graphs that generate the distribution, including cyclic ones, have as many edges as the "
     "truth.": _theorem_2,
     "Section 3.1: with triangles some of them can be cyclic, and some are still acyclic.": _cyclic,
-    "Corollary 1: with a DAG penalty as well, which leaves the DAGs among them, a DAG quasi equivalent to the truth is "
+    "Corollary 1: a DAG penalty leaves the DAGs among them, and a DAG quasi equivalent to the truth is "
     "returned.": _corollary,
     "Appendix A: the directed 3-cycle is quasi equivalent to the complete DAG: it generates a set of its distributions "
     "of positive measure, but not all.": _appendix_a,
-    "Section 3.2, which leaves it open: with equal noise variances cyclic graphs also generate the distribution of a "
+    "An open question of section 3.2: with equal noise variances cyclic graphs also generate the distribution of a "
     "DAG, and the truth is the only sparsest graph.": _equal_variances,
 }
 REPRODUCES = "Lemma 1, theorems 1 and 2, corollary 1, appendix A"
