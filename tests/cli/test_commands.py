@@ -264,6 +264,15 @@ def test_score_tells_of_variables_that_one_graph_does_not_name(tmp_path):
     assert "Note" not in golem("score", tmp_path / "t.csv", tmp_path / "t.csv").output
 
 
+def test_score_says_if_the_truth_is_a_learned_graph_with_links(tmp_path):
+    (tmp_path / "t.csv").write_text("source,target,directed\na,b,False\nb,c,True\n")
+    (tmp_path / "e.csv").write_text("source,target\na,b\nb,c\n")
+    note = "The first graph has 1 link of unknown direction"
+    assert note in golem("score", tmp_path / "t.csv", tmp_path / "e.csv").output
+    assert note not in golem("score", tmp_path / "e.csv", tmp_path / "t.csv").output
+    assert note not in golem("score", tmp_path / "t.csv", tmp_path / "e.csv", "--cpdag").output
+
+
 @pytest.fixture
 def folder(simulated):
     """Cut the simulated table into three files."""

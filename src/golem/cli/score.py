@@ -173,6 +173,11 @@ def _compare(truth: Path, estimate: Path, cpdag: bool, normalize: bool, nodes: i
     }
     if nodes is None and not as_json:
         _print_unshared(only)
+    if first.links and not (cpdag or as_json):
+        count = counted(len(first.links), "link")
+        err.print(
+            f"Note: The first graph has {count} of unknown direction. To compare two learned graphs, use golem diff."
+        )
     values = {name: None if value != value else value for name, value in vars(result).items()}
     if as_json:
         unshared = {f"only_in_{graph}": names for graph, names in only.items()}

@@ -666,6 +666,7 @@ def test_a_graph_that_would_be_illegible_on_a_phone_opens_around_a_hub(open_page
     page.wait_for_selector("html[data-ready=yes]")
     degrees = graph.sum(axis=0) + graph.sum(axis=1)
     assert page.locator("#graph .node").count() == degrees.max() + 1
+    page.wait_for_timeout(600)  # it moves there
     assert page.locator("#graph .node rect").first.bounding_box()["height"] >= 12 / 13 * 30
     page.locator("#view").select_option("0")
     assert page.locator("#graph .node").count() == 40
