@@ -1,6 +1,7 @@
 """Time series and panels: lags are columns, and nothing points into the past."""
 
 import itertools
+import warnings
 
 import numpy as np
 import pandas as pd
@@ -121,9 +122,9 @@ def panel(units, periods, seed=0, A=A, B=B):
 
 
 def test_lags_never_cross_units_and_units_have_intercepts():
-    frame = panel(40, 50)
+    frame = panel(40, 150)
     model = Golem(lags=1, unit="who").fit(frame)
-    assert model.table_.n == 40 * 49 - 40
+    assert model.table_.n == 40 * 149 - 40
     np.testing.assert_array_equal(model.lag_weights_ != 0, A != 0)
     shifted = frame.assign(a=frame.a + 100.0 * frame.who)
     np.testing.assert_allclose(Golem(lags=1, unit="who").fit(shifted).lag_weights_, model.lag_weights_, atol=1e-8)
@@ -145,6 +146,39 @@ def test_short_panels_are_corrected():
     np.testing.assert_allclose(model.lag_weights_, A, atol=0.05)
 
 
+@pytest.mark.parametrize("periods", [6, 25])
+def test_panels_of_many_units_have_no_false_edges(periods):
+    """The bias falls with the rows per unit, and the errors with the number of units."""
+    own = np.diag([0.85, 0.85, 0.85])[None]
+    frame = panel(20_000 // periods, periods, A=own, B=np.zeros((3, 3)))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DataWarning)
+        model = Golem(lags=1, unit="who").fit(frame)
+    np.testing.assert_array_equal(model.lag_weights_ != 0, own != 0)
+    np.testing.assert_allclose(np.diag(model.lag_weights_[0]), 0.85, atol=0.05)
+    assert not model.weights_.any()
+
+
+def test_errors_of_effects_in_panels_are_as_large_as_the_rows_say():
+    """Over panels, estimates deviate by their standard error; the units' means take most of what short ones say."""
+    rng, units, size = np.random.default_rng(0), 400, 9
+    found = []
+    for _ in range(60):
+        X = np.zeros((units, 60, 2))
+        for t in range(1, 60):
+            X[:, t] = 0.8 * X[:, t - 1] + rng.normal(size=(units, 2))
+        W = np.concatenate([X[:, -size:], X[:, -size - 1 : -1]], axis=2)
+        W = (W - W.mean(axis=1, keepdims=True)).reshape(-1, 4)
+        means = unit_means(W.T @ W / len(W), np.full(units, float(size)), 2, 1)
+        S, n = W.T @ W / len(W) + means.bias, means.share * len(W)
+        effects = np.linalg.solve(S[2:, 2:], S[2:, :2])
+        left = np.diag(S[:2, :2] - S[:2, 2:] @ effects)
+        errors = np.sqrt(np.outer(np.diag(np.linalg.inv(S[2:, 2:])), left) / n)
+        found.append((effects - 0.8 * np.eye(2)) / errors)
+    assert np.abs(np.mean(found)) < 0.2
+    assert 0.8 < np.std(found) < 1.2
+
+
 def test_null_panels_have_no_edges():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(10_000 * 5, 4)) + np.repeat(rng.normal(size=(10_000, 4)), 5, axis=0)
@@ -157,7 +191,7 @@ def test_the_bias_of_independent_rows_is_exact():
     """Of independent rows with variance 1, W centred windows have the covariance -(W - 1) / W^2 with their lag."""
     size = 4
     raw = np.array([[1 - 1 / size, -(size - 1) / size**2], [-(size - 1) / size**2, 1 - 1 / size]])
-    found = unit_means(raw, np.full(10, float(size)), 1, 1, size + 1)
+    found = unit_means(raw, np.full(10, float(size)), 1, 1)
     np.testing.assert_allclose(raw + found.bias, np.eye(2), atol=1e-6)
 
 

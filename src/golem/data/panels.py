@@ -4,11 +4,14 @@ Centring the windows of a unit over W windows takes the mean out of the covarian
 expected products of centred columns that lie j and k steps back are G(k - j) minus the mean of G(t - s + k - j) over
 all pairs of windows. For W of a few rows this bias (Nickell 1981) looks like a strong negative effect of the past. It
 is linear in G, and a stationary autoregression gives G at all lags from those that are observed. So the correction is a
-fixed point: correct the covariance, fit the autoregression, extend G, and correct again.
+fixed point: correct the covariance, fit the autoregression, extend G, and correct again. Near a unit root plain
+iterations take thousands of rounds; Anderson's (1965) extrapolation takes dozens. Long panels are corrected as well:
+the bias falls with the rows per unit, but its errors fall with the number of units.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -16,9 +19,12 @@ import numpy as np
 from golem.data.moments import Moments
 from golem.runtime.types import Indices, Matrix, Vector
 
-# Units with fewer rows than this are short: the bias is corrected, and a warning says so.
+# Units with fewer rows than this are short: a warning says that the bias was corrected.
 SHORT = 20
-_STEPS, _TOLERANCE = 200, 1e-9
+_STEPS, _TOLERANCE, _REMEMBERED = 500, 1e-11, 5
+# Units with more windows than this know their means well enough; the least share of rows that count; steps of
+# derivatives.
+_LONG, _LEAST, _SMALL = 100, 0.1, 1e-3
 # Autoregressions with a larger root are scaled to it, because their autocovariances do not fade.
 _LARGEST_ROOT = 0.97
 
@@ -32,7 +38,7 @@ class UnitMeans:
     share : float
         Degrees of freedom per window.
     bias : ndarray of shape (k, k)
-        What centring takes from the covariance; zeros in long panels, whose covariance is divided by the degrees of
+        What centring takes from the covariance; zeros without lags, where the covariance is divided by the degrees of
         freedom instead.
     """
 
@@ -57,31 +63,78 @@ def centred_by_unit(rows: Matrix, unit: Indices) -> Matrix:
     return np.asarray(rows - means[unit])
 
 
-def unit_means(raw: Matrix, windows: Vector, d: int, lags: int, periods: float) -> UnitMeans:
+def unit_means(raw: Matrix, windows: Vector, d: int, lags: int) -> UnitMeans:
     """Return the correction, given the covariance of centred windows (divided by their number) and windows per unit."""
     total = float(windows.sum())
     share = (total - len(windows)) / total
-    if periods >= SHORT or not lags:
+    if not lags:
         return UnitMeans(share, np.zeros_like(raw))
-    sizes, counts = np.unique(windows.astype(int), return_counts=True)
-    weight = counts * sizes / total
-    bias = np.zeros_like(raw)
+    offsets = _offsets(windows.astype(int))
+    if total < _LONG * len(windows):
+        inflation = np.mean([_inflation(raw[j : j + d + 1 : d, j : j + d + 1 : d], offsets) for j in range(d)])
+        share = max(share / float(inflation), _LEAST)
+    return UnitMeans(share, _bias(raw, d, lags, offsets))
+
+
+def _bias(raw: Matrix, d: int, lags: int, offsets: Vector) -> Matrix:
+    def again(bias: Matrix) -> Matrix:
+        return _taken(_extended(raw + bias, d, lags, len(offsets) - 1 + lags), d, lags, offsets)
+
+    return _fixed_point(again, np.zeros_like(raw), _TOLERANCE * float(np.abs(raw).max()))
+
+
+def _inflation(raw: Matrix, offsets: Vector) -> float:
+    """Return how much larger the variance of a variable's effect on its next step is than with known means.
+
+    Short units say little about slow changes. The errors of the covariance of centred windows, shape (2, 2), are those
+    of Wishart's distribution; the derivatives of the corrected effect by its entries turn them into its error.
+    """
+
+    def effect(covariance: Matrix) -> float:
+        S = covariance + _bias(covariance, 1, 1, offsets)
+        return float(S[0, 1] / S[1, 1])
+
+    if not raw[0, 0] * raw[1, 1] > raw[0, 1] ** 2:
+        return 1.0
+    L, own, variance = np.linalg.cholesky(raw), effect(raw), 0.0
+    for E in (np.diag([np.sqrt(2), 0.0]), np.diag([0.0, np.sqrt(2)]), np.eye(2)[::-1]):
+        variance += ((effect(raw + _SMALL * L @ E @ L.T) - own) / _SMALL) ** 2
+    return max(1.0, variance / max(1 - own**2, _SMALL))
+
+
+def _regression(covariance: Matrix, d: int) -> Matrix:
+    """Return the coefficients A of the present on the past: x_t = past A."""
+    return np.asarray(np.linalg.lstsq(covariance[d:, d:], covariance[d:, :d], rcond=None)[0])
+
+
+def _offsets(windows: Indices) -> Vector:
+    """Return how often windows of the same unit lie 0, 1, ... steps apart, per window and size of the unit."""
+    sizes, counts = np.unique(windows, return_counts=True)
+    apart = np.arange(sizes.max())
+    return np.asarray(np.maximum(sizes - apart[:, None], 0) @ (counts / sizes) / windows.sum())
+
+
+def _fixed_point(again: Callable[[Matrix], Matrix], start: Matrix, tolerance: float) -> Matrix:
+    """Return x with again(x) = x by Anderson's extrapolation; where it fails, as for exact trends, the start."""
+    x, images, steps = start, list[Vector](), list[Vector]()
     for _ in range(_STEPS):
-        autocovariance = _extended(raw + bias, d, lags, int(sizes.max()) + lags)
-        new = np.zeros_like(raw)
-        for size, share_of in zip(sizes.tolist(), weight.tolist(), strict=True):
-            new += share_of * _taken(autocovariance, d, lags, size)
-        change, scale = np.abs(new - bias).max(), np.abs(raw).max()
-        bias = (bias + new) / 2
-        if change < _TOLERANCE * scale:
-            break
-    return UnitMeans(share, bias)
+        image = again(x)
+        step = (image - x).ravel()
+        if np.abs(step).max() <= tolerance:
+            return x
+        if steps and np.abs(step).max() > 2 * np.abs(steps[-1]).max():
+            images, steps = [], []  # extrapolated too far
+        images, steps = [*images, image.ravel()][-_REMEMBERED:], [*steps, step][-_REMEMBERED:]
+        x = (x + image) / 2
+        if len(steps) > 1:
+            weights = np.linalg.lstsq(np.diff(steps, axis=0).T, step, rcond=None)[0]
+            x = (images[-1] - np.diff(images, axis=0).T @ weights).reshape(start.shape)
+    return start
 
 
 def _extended(covariance: Matrix, d: int, lags: int, most: int) -> list[Matrix]:
     """Return the autocovariances E[x_t' x_(t-h)], h = 0 to `most`, of the stationary autoregression of a covariance."""
-    past = slice(d, d * (lags + 1))
-    A = np.linalg.lstsq(covariance[past, past], covariance[past, :d], rcond=None)[0]  # x_t = past A
+    A = _regression(covariance, d)
     companion = np.eye(d * lags, k=d)
     companion[:, :d] = A
     largest = np.abs(np.linalg.eigvals(companion)).max(initial=0.0)
@@ -96,21 +149,13 @@ def _extended(covariance: Matrix, d: int, lags: int, most: int) -> list[Matrix]:
     return [np.asarray(one) for one in found]
 
 
-def _taken(autocovariance: list[Matrix], d: int, lags: int, size: int) -> Matrix:
-    """Return what centring over `size` windows takes from the covariance of the columns."""
-    offsets = np.arange(1 - size, size)
-    weights = (size - np.abs(offsets)) / size**2
-
-    def at(h: int) -> Matrix:
-        return autocovariance[h] if h >= 0 else autocovariance[-h].T
-
+def _taken(autocovariance: list[Matrix], d: int, lags: int, offsets: Vector) -> Matrix:
+    """Return what centring takes from the covariance of the columns, given how far apart the windows of units lie."""
     # Columns j and k steps back: the product of x_(t-j) and x_(s-k), so h = (t - s) + k - j.
+    G = np.array([*(one.T for one in autocovariance[:0:-1]), *autocovariance])  # G(-most) to G(most)
+    both, middle, reach = np.concatenate([offsets[:0:-1], offsets]), len(autocovariance) - 1, len(offsets) - 1
     means = {
-        step: sum(w * at(int(o) + step) for o, w in zip(offsets, weights, strict=True))
+        step: np.tensordot(both, G[middle - reach + step : middle + reach + step + 1], 1)
         for step in range(-lags, lags + 1)
     }
-    taken = np.zeros((d * (lags + 1), d * (lags + 1)))
-    for j in range(lags + 1):
-        for k in range(lags + 1):
-            taken[j * d : (j + 1) * d, k * d : (k + 1) * d] = means[k - j]
-    return taken
+    return np.block([[means[k - j] for k in range(lags + 1)] for j in range(lags + 1)])

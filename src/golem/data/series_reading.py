@@ -143,7 +143,7 @@ def lags_by_bic(scatter: Matrix, windows: Indices, d: int, most: int, periods: i
     if periods is None:
         return chosen_lags(scatter / n, n, d, most)
     raw = scatter / n
-    means = unit_means(raw, windows.astype(float), d, most, periods)
+    means = unit_means(raw, windows.astype(float), d, most)
     return chosen_lags(raw + means.bias, round(n * means.share), d, most)
 
 
@@ -180,7 +180,7 @@ def panel_moments(
     if few := len(windows) - len(counts):
         notes.append(f"{counted(few, 'unit')} with fewer than two windows left out.")
     notes.append(f"{len(counts)} units, each with an intercept of its own.")
-    means = unit_means(scatter / total, counts.astype(float), len(series.variables), series.lags, periods)
+    means = unit_means(scatter / total, counts.astype(float), len(series.variables), series.lags)
     if periods < SHORT and series.lags:
         warn_user(
             f"Units have only {periods} rows (median). Intercepts per unit then bias the effects of the past "
