@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -16,7 +15,7 @@ from golem.directions.effect_ranges import open_signs
 from golem.directions.learned_graph import LearnedGraph
 from golem.estimator.fit import Fit
 from golem.estimator.golem import Golem
-from golem.graphs.graph_document import GraphDocument
+from golem.graphs.graph_document import CandidateRecord, GraphDocument
 from golem.graphs.named_graph import EDGE_COLUMNS, DirectionSource, EdgeRow
 from golem.runtime.messages import counted, quoted
 from golem.score.regression import weighted_edges
@@ -54,21 +53,11 @@ def edge_counts(directed: Iterable[bool]) -> str:
     return " and ".join(counted(count, word) for word, count in counts.items() if count) or "0 edges"
 
 
-def experiments(edges: Iterable[Mapping[str, Any]], tiers: Sequence[Sequence[str]] = ()) -> list[tuple[str, int]]:
-    """Return how many links an experiment on each variable settles, the most first.
-
-    Changing a variable shows which of its links lead to effects. What follows from these directions is not counted. Of
-    the first tier nothing is proposed: it has what nobody can change, such as age.
-
-    Examples
-    --------
-    >>> links = [{"source": "a", "target": "b", "directed": False}, {"source": "b", "target": "c", "directed": False}]
-    >>> experiments(links), experiments(links, tiers=[["b"], ["a", "c"]])
-    ([('b', 2), ('a', 1), ('c', 1)], [('a', 1), ('c', 1)])
-    """
+def proposed_experiments(document: GraphDocument) -> list[CandidateRecord]:
+    """Return the ranking of experiments without the first tier: it has what nobody can change, such as age."""
+    tiers = (document.knowledge or {}).get("tiers") or ()
     given = {*tiers[0]} if len(tiers) > 1 else set()
-    ends = Counter(name for edge in edges if edge.get("directed") is False for name in (edge["source"], edge["target"]))
-    return sorted(((name, n) for name, n in ends.items() if name not in given), key=lambda one: (-one[1], one[0]))
+    return [one for one in document.next_experiment or () if one.variable not in given]
 
 
 def edges_of_open_sign(document: GraphDocument) -> set[tuple[str, str]]:

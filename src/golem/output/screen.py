@@ -139,6 +139,7 @@ class Screen:
     def _suggestions(self) -> list[tuple[str, str]]:
         """Return what would help most here, the best first."""
         from golem.assessment.diagnostics.finding import ROWS_IN_ORDER
+        from golem.output.edge_list import proposed_experiments
 
         table, document, found = self.supplement.table, self.document, []
         diagnosis = self.supplement.diagnosis
@@ -148,7 +149,7 @@ class Screen:
             found.append(("categories", f"--categorical {shlex.quote(','.join(codes))}   (if these are codes)"))
         if diagnosis is not None and any(one.headline == ROWS_IN_ORDER for one in diagnosis):
             found.append(("time series", "--lags auto   (if the rows are in order of time)"))
-        if ranking := document.next_experiment:
+        if ranking := proposed_experiments(document):
             best, total = ranking[0], counted(document.undecided or 0, "link")
             found.append(("experiment", f"on {best.variable}: settles {best.decided:.2g} of {total} on average"))
         if self.supplement.bootstrap is None:

@@ -144,6 +144,21 @@ def words(path):
     return " ".join(html.unescape(re.sub(r"<[^>]*>", " ", body)).split())
 
 
+def test_the_sentence_to_cite_counts_warnings_and_no_experiment_changes_what_is_given(tmp_path):
+    document = {
+        "names": ["age", "dose", "y"],
+        "format_version": 2,
+        "edge_table": [{"source": "age", "target": "dose", "directed": False}, {"source": "dose", "target": "y"}],
+        "knowledge": {"required": [], "forbidden": [], "tiers": [["age"], ["dose", "y"]]},
+        "next_experiment": [{"variable": name, "decided": 1.25, "least": 1} for name in ("age", "dose")],
+        "diagnostics": [{"name": k, "level": level, "finding": "!"} for k, level in (("a", "warning"), ("b", "note"))],
+    }
+    text = words(report_document(document_of(document), tmp_path / "r.html"))
+    assert "Checks of the assumptions gave 1 warning. Unmeasured common causes cannot be excluded." in text
+    assert "Change dose settles 1.2 of 1 link" in text
+    assert "Change age" not in text
+
+
 def test_settings_are_written_for_readers(tmp_path):
     known = {"forbidden": [["lone", "debt"]], "required": [], "tiers": [["age", "lone"], ["debt"]]}
     document = {

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from golem.graphs.graph_document import GraphDocument
-from golem.output.edge_list import edge_counts, experiments
+from golem.output.edge_list import edge_counts, proposed_experiments
 from golem.runtime.messages import counted
 from golem.runtime.version import __version__
 
@@ -28,7 +28,7 @@ def report_words(document: GraphDocument, score: str | None) -> dict[str, Any]:
         "about_checks": _about_checks(levels),
         "say": sentence_to_cite(document),
         "links": links,
-        "experiments": experiments(rows, (document.knowledge or {}).get("tiers") or ())[:_MOST_EXPERIMENTS],
+        "experiments": proposed_experiments(document)[:_MOST_EXPERIMENTS],
         "method": _method(document, score),
     }
 
@@ -79,7 +79,9 @@ def sentence_to_cite(document: GraphDocument) -> str:
         text += f" {'The direction of the other' if arrows else 'Its direction'} is open."
     elif links:
         text += f" The directions of {f'the other {links}' if arrows else f'all {links}'} are open."
-    return f"{text}{_stability(document)} Unmeasured common causes cannot be excluded."
+    warnings = sum(one.level == "warning" for one in document.diagnostics or ())
+    checks = f" Checks of the assumptions gave {counted(warnings, 'warning')}." if warnings else ""
+    return f"{text}{_stability(document)}{checks} Unmeasured common causes cannot be excluded."
 
 
 # What a direction rests on, after "3 directions".
