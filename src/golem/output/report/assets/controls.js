@@ -154,7 +154,7 @@ function setUpFindings() {
   for (const one of all) {
     const edges = (content.findings?.[one.dataset.finding] ?? []).map(([source, target]) =>
       [edgeId(source, target), edgeId(target, source)].find((id) => graphs[0].byId.has(id))).filter(Boolean);
-    if (edges.length) one.append(edgeList(edges.map((id) => graphs[0].byId.get(id)), (edge) => [names[edge.source], arrowSign(edge), names[edge.target]], () => "show"));
+    if (edges.length) one.append(edgeList(edges.map((id) => graphs[0].byId.get(id)), (edge) => [names[edge.source], arrowSign(edge), names[edge.target]], (edge) => (sizeOf(edge) == null ? "" : sizeText(edge))));
     one.addEventListener("toggle", () => {
       if (one.open) { for (const other of all) if (other !== one) other.open = false; }
       if (edges.length) change({ marked: one.open ? edges : null, chosen: null });
