@@ -14,6 +14,7 @@ from sklearn.utils.validation import validate_data
 from golem.data.checks import require_numbers
 from golem.data.coded_tables import CodedTable
 from golem.data.knowledge import Knowledge, KnowledgeLike, NamedKnowledge, as_knowledge
+from golem.data.moments import Moments
 from golem.data.table import Table
 from golem.data.table_errors import other_width
 from golem.data.table_input import is_table, real_matrix, rows_and_names
@@ -47,7 +48,10 @@ class TableEstimator(BaseEstimator):
             self.feature_names_in_ = np.array(table.names, dtype=object)
 
     def read_other(self, X: Any) -> Table:
-        """Return other rows with the columns of the fit; raise a ValueError if they have other columns."""
+        """Return other rows, or their moments, with the columns of the fit; raise a ValueError if they have others."""
+        names = getattr(self, "feature_names_in_", column_names(None, self.n_features_in_))
+        if isinstance(X, Moments):
+            return read_table(X).reordered(names)
         if is_tensor(X):
             if X.shape[1] != self.n_features_in_:
                 raise other_width(X.shape[1], self.n_features_in_)
@@ -57,7 +61,6 @@ class TableEstimator(BaseEstimator):
             X = CodedTable(Coding.numeric(found), values)
         elif not isinstance(X, str | Path):
             validate_data(self, real_matrix(X), reset=False, ensure_all_finite=False, ensure_min_samples=2)
-        names = getattr(self, "feature_names_in_", column_names(None, self.n_features_in_))
         table = read_table(X, missing=getattr(self, "missing", "error"))
         require_numbers(table.moments())
         return table.aligned(names)

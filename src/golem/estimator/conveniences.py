@@ -9,6 +9,12 @@ from sklearn.utils import estimator_html_repr
 from sklearn.utils.validation import check_is_fitted
 
 
+def _chosen(estimator: Any) -> Any:
+    """Return a fitted model; of a GolemCV, the one that it chose."""
+    check_is_fitted(estimator, "graph_")
+    return getattr(estimator, "estimator_", estimator)
+
+
 class GraphQuestions:
     """What a model says about one variable, and how it is saved."""
 
@@ -19,19 +25,19 @@ class GraphQuestions:
         """
         from golem.output.effects import effects_on
 
-        return effects_on(self, target, bootstrap)
+        return effects_on(getattr(self, "estimator_", self), target, bootstrap)
 
     def parents(self: Any, variable: str) -> tuple[str, ...]:
         """Return the causes of a variable; links, which may point either way, do not count."""
         from golem.output.effects import parents
 
-        return parents(self, variable)
+        return parents(getattr(self, "estimator_", self), variable)
 
     def markov_blanket(self: Any, variable: str) -> tuple[str, ...]:
         """Return the variables that make all others irrelevant for predicting one."""
         from golem.output.effects import markov_blanket
 
-        return markov_blanket(self, variable)
+        return markov_blanket(getattr(self, "estimator_", self), variable)
 
 
 class Conveniences(GraphQuestions):
@@ -41,20 +47,19 @@ class Conveniences(GraphQuestions):
         """Find a stationary point of the paper's l1 score from these weights; see `golem.diagnostics.certify`."""
         from golem.assessment.diagnostics import certify
 
-        return certify(self, tolerance)
+        return certify(_chosen(self), tolerance)
 
     def diagnose(self: Any, X: Any = None, *, refit: bool | None = None) -> Any:
         """Check the learned graph; see `golem.diagnostics.diagnose`."""
         from golem.assessment.diagnostics import diagnose
 
-        return diagnose(self, X, refit=refit)
+        return diagnose(_chosen(self), X, refit=refit)
 
     def save(self: Any, folder: Any) -> Any:
         """Write graph.json, edges.csv and weights.csv into a folder; `golem.load` reads them."""
         from golem.output.document import save
 
-        check_is_fitted(self, "graph_")
-        return save(self, folder)
+        return save(_chosen(self), folder)
 
     def summary(self: Any, X: Any = None, *, bootstrap: Any = None) -> str:
         """Return the graph and the findings as text, as `golem fit` prints them; `print(model)` shows the same.
@@ -68,15 +73,13 @@ class Conveniences(GraphQuestions):
         """
         from golem.output.screen import summary_text
 
-        check_is_fitted(self, "graph_")
-        return summary_text(self, X, bootstrap)
+        return summary_text(_chosen(self), X, bootstrap)
 
     def plot(self: Any, **options: Any) -> Any:
         """Draw the learned graph, or the weight matrix of a large one; see `golem.plots.plot_model`."""
         from golem.output.figures import plot_model
 
-        check_is_fitted(self, "graph_")
-        return plot_model(self, **options)
+        return plot_model(_chosen(self), **options)
 
     def report(self: Any, path: Any, *, bootstrap: Any = None, **options: Any) -> Any:
         """Write a page to explore the graph in a browser.
@@ -93,8 +96,7 @@ class Conveniences(GraphQuestions):
         """
         from golem.output.report import report_model
 
-        check_is_fitted(self, "graph_")
-        return report_model(self, path, bootstrap=bootstrap, **options)
+        return report_model(_chosen(self), path, bootstrap=bootstrap, **options)
 
 
 class NotebookDisplay:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import warnings
+from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
 from typing import Any, Literal, Self
 
@@ -38,6 +39,7 @@ from golem.score.sparsity import Criterion, Sparsity
 from golem.search.solver import Order
 
 
+@dataclass(eq=False, repr=False)
 class Golem(NotebookDisplay, DirectionCheck, TableEstimator, GraphMatrices, Conveniences):
     """Learn a linear directed acyclic graph by penalized Gaussian likelihood.
 
@@ -206,66 +208,35 @@ class Golem(NotebookDisplay, DirectionCheck, TableEstimator, GraphMatrices, Conv
     True
     """
 
-    def __init__(
-        self,
-        noise: Literal["auto", "nv", "ev"] = "auto",
-        solver: Literal["order", "lbfgs", "adam"] | Order | GradientSolver = "order",
-        *,
-        lambda_sparsity: float | Criterion | None = None,
-        lambda_dag: float | None = None,
-        effort: Literal["fast", "default", "thorough"] | None = None,
-        threshold: float | Literal["lr"] | None = None,
-        max_iter: int | None = None,
-        init: Literal["zeros", "ev"] | ArrayLike | None = None,
-        acyclicity: Literal["expm", "polynomial", "logdet"] | Acyclicity | None = None,
-        sparsity: Literal["l1"] | Sparsity | None = None,
-        cycles: CycleRemoval | None = None,
-        knowledge: KnowledgeLike = None,
-        missing: MissingChoice = "error",
-        robust: RobustChoice = "auto",
-        shape: Literal["auto", "off"] = "auto",
-        evidence: Literal["auto", "full", "fast"] = "auto",
-        intervention: Intervention = "soft",
-        intercepts: Intercepts = "separate",
-        score_function: ScoreChoice = "auto",
-        statistics: Statistics = "auto",
-        lags: LagChoice | None = None,
-        time: Any = None,
-        unit: Any = None,
-        random_state: int | np.random.Generator | None = None,
-        device: str = "cpu",
-        dtype: Literal["float64", "float32"] = "float64",
-        time_limit: float | None = None,
-        callback: Callback | None = None,
-    ) -> None:
-        self.noise = noise
-        self.solver = solver
-        self.lambda_sparsity = lambda_sparsity
-        self.lambda_dag = lambda_dag
-        self.effort = effort
-        self.threshold = threshold
-        self.max_iter = max_iter
-        self.init = init
-        self.acyclicity = acyclicity
-        self.sparsity = sparsity
-        self.cycles = cycles
-        self.knowledge = knowledge
-        self.missing = missing
-        self.robust = robust
-        self.shape = shape
-        self.evidence = evidence
-        self.intervention = intervention
-        self.intercepts = intercepts
-        self.score_function = score_function
-        self.statistics = statistics
-        self.lags = lags
-        self.time = time
-        self.unit = unit
-        self.random_state = random_state
-        self.device = device
-        self.dtype = dtype
-        self.time_limit = time_limit
-        self.callback = callback
+    noise: Literal["auto", "nv", "ev"] = "auto"
+    solver: Literal["order", "lbfgs", "adam"] | Order | GradientSolver = "order"
+    _: KW_ONLY
+    lambda_sparsity: float | Criterion | None = None
+    lambda_dag: float | None = None
+    effort: Literal["fast", "default", "thorough"] | None = None
+    threshold: float | Literal["lr"] | None = None
+    max_iter: int | None = None
+    init: Literal["zeros", "ev"] | ArrayLike | None = None
+    acyclicity: Literal["expm", "polynomial", "logdet"] | Acyclicity | None = None
+    sparsity: Literal["l1"] | Sparsity | None = None
+    cycles: CycleRemoval | None = None
+    knowledge: KnowledgeLike = None
+    missing: MissingChoice = "error"
+    robust: RobustChoice = "auto"
+    shape: Literal["auto", "off"] = "auto"
+    evidence: Literal["auto", "full", "fast"] = "auto"
+    intervention: Intervention = "soft"
+    intercepts: Intercepts = "separate"
+    score_function: ScoreChoice = "auto"
+    statistics: Statistics = "auto"
+    lags: LagChoice | None = None
+    time: Any = None
+    unit: Any = None
+    random_state: int | np.random.Generator | None = None
+    device: str = "cpu"
+    dtype: Literal["float64", "float32"] = "float64"
+    time_limit: float | None = None
+    callback: Callback | None = None
 
     @classmethod
     def paper(cls, noise: Literal["ev", "nv"], *, accelerate: bool = False, **changes: Any) -> Golem:
@@ -379,11 +350,11 @@ class Golem(NotebookDisplay, DirectionCheck, TableEstimator, GraphMatrices, Conv
                 "solution_.terms['score'] has the score of the fit."
             )
         sem = self.sem_  # an error if there is none
-        moments = (X if isinstance(X, Moments) else self._moments_of(X)).reordered(sem.names)
+        moments = self._moments_of(X).reordered(sem.names)
         return sem.log_likelihood(moments) / moments.n
 
     def _moments_of(self, X: Any) -> Moments:
-        """Return the moments of other rows of the same columns."""
+        """Return the moments of other rows of the same columns, unless they are given."""
         try:
             return self.read_other(X).moments()
         except NotNumericError as error:

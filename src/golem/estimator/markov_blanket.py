@@ -9,13 +9,13 @@ from numpy.typing import NDArray
 
 from golem.data.checks import most_parents
 from golem.data.table_reading import read_table
-from golem.data.wide_columns import WideMoments
 from golem.runtime.messages import suggestion
 from golem.runtime.problems import names_remedies
 from golem.runtime.records import Records
 from golem.runtime.threads import in_chunks
 from golem.runtime.types import Matrix, Vector
 from golem.score.sparsity import L0, Criterion
+from golem.score.wide_score import WideScore
 
 # Columns that are compared exactly in each step, those that are most correlated with what is left.
 _COMPARED = 30
@@ -71,8 +71,7 @@ def markov_blanket(X: Any, variable: str | int, lambda_sparsity: Criterion = "mb
     >>> [member.name for member in markov_blanket(X, "x1")]
     ['x3', 'x2']
     """
-    moments = read_table(X, statistics="sparse").parts[0].moments
-    assert isinstance(moments, WideMoments)
+    moments = WideScore(read_table(X, statistics="sparse"), L0(lambda_sparsity)).moments
     names, Z, n = moments.names, moments.standardized_columns, moments.n
     j = _number(variable, names)
     penalty = float(L0(lambda_sparsity).penalties(n, len(names))[1])

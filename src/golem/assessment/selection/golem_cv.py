@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -28,7 +28,7 @@ from golem.data.resampling import merged
 from golem.data.table import Table
 from golem.data.table_checks import check_table
 from golem.data.table_reading import Targets, are_shards, read_table
-from golem.estimator.conveniences import NotebookDisplay
+from golem.estimator.conveniences import Conveniences, NotebookDisplay
 from golem.estimator.golem import Golem
 from golem.estimator.graph_matrices import MATRICES
 from golem.estimator.settings import is_counted
@@ -87,7 +87,8 @@ class Selection:
         )
 
 
-class GolemCV(NotebookDisplay, TableEstimator):
+@dataclass(eq=False, repr=False)
+class GolemCV(NotebookDisplay, TableEstimator, Conveniences):
     """Learn a graph with penalties and a threshold chosen from the data.
 
     A path of graphs is learned, from high penalties to low ones, and one point of it is chosen:
@@ -169,34 +170,19 @@ class GolemCV(NotebookDisplay, TableEstimator):
     [10, 10, 10, 10, 10, 10, 10, 11, 11, 11, 13, 13]
     """
 
-    def __init__(
-        self,
-        estimator: Golem | None = None,
-        select: Method = "bic",
-        *,
-        lambda_sparsity: Sequence[float] | None = None,
-        lambda_dag: Sequence[float] | None = None,
-        threshold: Sequence[float | Literal["lr"]] | None = None,
-        criterion: Criterion | None = None,
-        cv: int | None = None,
-        pairs: int | None = None,
-        stable: float | None = None,
-        random_state: int | np.random.Generator | None = None,
-        n_jobs: int | None = None,
-        callback: Counter | None = None,
-    ) -> None:
-        self.estimator = estimator
-        self.select = select
-        self.lambda_sparsity = lambda_sparsity
-        self.lambda_dag = lambda_dag
-        self.threshold = threshold
-        self.criterion = criterion
-        self.cv = cv
-        self.pairs = pairs
-        self.stable = stable
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.callback = callback
+    estimator: Golem | None = None
+    select: Method = "bic"
+    _: KW_ONLY
+    lambda_sparsity: Sequence[float] | None = None
+    lambda_dag: Sequence[float] | None = None
+    threshold: Sequence[float | Literal["lr"]] | None = None
+    criterion: Criterion | None = None
+    cv: int | None = None
+    pairs: int | None = None
+    stable: float | None = None
+    random_state: int | np.random.Generator | None = None
+    n_jobs: int | None = None
+    callback: Counter | None = None
 
     def fit(self, X: Any, y: None = None, *, environments: Any = None, targets: Targets | None = None) -> Self:
         """Learn the path, choose, and learn the graph at the choice.
@@ -276,26 +262,8 @@ class GolemCV(NotebookDisplay, TableEstimator):
 
     def score(self, X: Any, y: None = None) -> float:
         """Return the mean Gaussian log-likelihood per row of X under the fitted model; higher is better."""
-        model = self._fitted()
-        return model.score(X if isinstance(X, Moments) else self.read_other(X).moments())
-
-    def plot(self, **options: Any) -> Any:
-        """Draw the graph; see `Golem.plot`."""
-        return self._fitted().plot(**options)
-
-    def diagnose(self, X: Any = None, *, refit: bool | None = None) -> Any:
-        """Check what the graph depends on; see `golem.diagnose`."""
-        return self._fitted().diagnose(X, refit=refit)
-
-    def report(self, path: Any, **options: Any) -> Any:
-        """Write a page to explore the graph; see `Golem.report`."""
-        return self._fitted().report(path, **options)
-
-    def _fitted(self) -> Golem:
-        """Return the chosen model."""
         check_is_fitted(self, "estimator_")
-        model: Golem = self.estimator_
-        return model
+        return float(self.estimator_.score(self.read_other(X).moments()))
 
     def check_settings(self) -> None:
         """Raise a ValueError if settings contradict each other."""
