@@ -27,13 +27,13 @@ READ = """
 import json, resource, sys, time
 from golem.data.reading import Reading
 from golem.data.series_reading import SeriesChoice
-from golem.data.source import open_source
+from golem.data.source import Purpose, open_source
 from golem.workflow.steps import SILENT
 import golem.data.source
 golem.data.source.ROWS_UP_TO = 0
 began, cpu = time.perf_counter(), time.process_time()
 choice = SeriesChoice(int(sys.argv[2]), "time", "unit")
-table = open_source([sys.argv[1]], Reading(), halved=True, series=choice).read("error", SILENT)
+table = open_source([sys.argv[1]], Reading(), Purpose(halved=True), series=choice).read("error", SILENT)
 print(json.dumps({
     "seconds": time.perf_counter() - began, "cpu": time.process_time() - cpu, "n": table.n,
     "gigabytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20,

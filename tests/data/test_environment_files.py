@@ -10,7 +10,7 @@ from golem.data.checks import DataWarning
 from golem.data.files import batches
 from golem.data.files.table_files import TableFiles, label_of
 from golem.data.readers import environments_from_file, shards_by_label
-from golem.data.source import TableSource
+from golem.data.source import Purpose, TableSource
 from golem.data.table_reading import read_table
 from golem.runtime.progress import ProgressDisplay
 
@@ -164,7 +164,7 @@ def test_missing_values_of_categories_are_treated_in_each_environment(mixed, tmp
     assert_same(environments_from_file(path, TARGETS, environment="arm", missing=missing), expected)
     table = TableFiles.open(path, hidden=["arm"]).labelled("arm", TARGETS)
     for divided in (True, False):
-        source = TableSource(table, TARGETS, divided=divided)
+        source = TableSource(table, Purpose(divided=divided), TARGETS)
         found = source.read(missing, ProgressDisplay())
         assert_same(found, expected)
         for part, other in zip(found.parts, expected.parts, strict=True):
@@ -192,7 +192,9 @@ def test_columns_that_cannot_be_used_with_environments(mixed, tmp_path):
     unusable = mixed.assign(one="x", twice=2 * mixed["a"], copy=mixed["site"] + "!")
     for missing in ("error", "em"):
         source = TableSource(
-            TableFiles.open(write(unusable, tmp_path, "csv"), hidden=["arm"]).labelled("arm", TARGETS), TARGETS
+            TableFiles.open(write(unusable, tmp_path, "csv"), hidden=["arm"]).labelled("arm", TARGETS),
+            Purpose(),
+            TARGETS,
         )
         found = [column.name for column in source.unusable(missing, ProgressDisplay())]
         assert found == ["one", "twice", "copy"]
@@ -219,7 +221,7 @@ def test_wrong_labels_are_refused_with_their_place(frame, tmp_path):
 
 def opened(frame, folder, **how):
     table = TableFiles.open(write(frame, folder, "csv"), hidden=["arm"]).labelled("arm", TARGETS)
-    return TableSource(table, TARGETS, **how)
+    return TableSource(table, Purpose(**how), TARGETS)
 
 
 @pytest.mark.parametrize("by_rows", [True, False])

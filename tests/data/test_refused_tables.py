@@ -12,7 +12,7 @@ from golem import Golem
 from golem.cli import app
 from golem.comparison import compare_file
 from golem.data.reading import Reading
-from golem.data.source import open_source
+from golem.data.source import Purpose, open_source
 from golem.runtime.progress import ProgressDisplay
 
 ROWS = 60
@@ -44,7 +44,7 @@ def read(table, path, missing="error"):
     """Read a table as `golem fit` does; return the message, and the lines of its only summary."""
     table.to_csv(path, index=False) if path.suffix == ".csv" else table.to_parquet(path)
     shown = Shown()
-    source = open_source([str(path)], Reading(), checked=True)
+    source = open_source([str(path)], Reading(), Purpose(checked=True))
     with pytest.raises(ValueError) as error:  # noqa: PT011
         source.read(missing, shown)
     (summary,) = shown.tables
@@ -133,7 +133,7 @@ def test_a_table_of_identifiers_alone_is_refused(tmp_path):
     path = tmp_path / "a.csv"
     names, mails = [f"id{k}" for k in range(ROWS)], [f"m{k}" for k in range(ROWS)]
     pd.DataFrame({"name": names, "mail": mails}).to_csv(path, index=False)
-    source = open_source([str(path)], Reading(), checked=True)
+    source = open_source([str(path)], Reading(), Purpose(checked=True))
     with pytest.raises(ValueError, match=r"drop=\['name', 'mail'\]"):
         source.read("error", ProgressDisplay())
 

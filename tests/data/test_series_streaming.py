@@ -12,7 +12,7 @@ from golem import Golem, fit_file
 from golem.data.checks import DataWarning
 from golem.data.reading import Reading
 from golem.data.series_reading import SeriesChoice
-from golem.data.source import open_source
+from golem.data.source import Purpose, open_source
 from golem.simulate import simulate_series
 from golem.workflow.steps import SILENT
 
@@ -37,7 +37,7 @@ def panel(seed=0, units=40):
 
 
 def read(path, choice, missing="error", **how):
-    return open_source([str(path)], Reading(), series=choice, **how).read(missing, SILENT)
+    return open_source([str(path)], Reading(), Purpose(**how), series=choice).read(missing, SILENT)
 
 
 def same(one, other):

@@ -10,7 +10,7 @@ from golem.data.category_columns import read_coded
 from golem.data.checks import DataWarning
 from golem.data.levels import note_of_texts
 from golem.data.reading import Reading
-from golem.data.source import open_source
+from golem.data.source import Purpose, open_source
 from golem.data.table_summary import TableSummary
 from golem.data.variables import Coding, Variable
 from golem.readers import moments_from_file
@@ -34,7 +34,7 @@ def frame(n=200):
 def opened(table, path, **how):
     table.to_csv(path, index=False)
     reading = Reading(**how)
-    return open_source([str(path)], reading, checked=True)
+    return open_source([str(path)], reading, Purpose(checked=True))
 
 
 def test_the_summary_is_that_of_pandas(tmp_path):

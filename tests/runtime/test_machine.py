@@ -12,7 +12,7 @@ import pytest
 import scipy.sparse
 
 from golem import Golem, Moments
-from golem.data.source import TableSource
+from golem.data.source import Purpose, TableSource
 from golem.readers import TableFiles, read_table, shards_from_file
 from golem.runtime import machine
 from golem.runtime.progress import ProgressDisplay
@@ -69,7 +69,7 @@ def test_rows_and_shards_of_files_are_refused_while_they_are_read(little_memory,
         read_table(path)
     with pytest.raises(ValueError, match="The covariance of 12 columns, in 5 shards of the rows, needs about"):
         shards_from_file(path, 5)
-    source = TableSource(TableFiles.open(path, columns=["a", "b"]), divided=True, checked=False, scheduler=None)
+    source = TableSource(TableFiles.open(path, columns=["a", "b"]), Purpose(divided=True))
     with pytest.raises(ValueError, match=r"data\.csv: Keeping all rows in memory needs about"):
         source.read("error", ProgressDisplay())
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
@@ -29,7 +29,7 @@ from golem.data.files.streaming import (
     plan,
     read_here,
 )
-from golem.data.files.table_files import Paths, TableFiles
+from golem.data.files.table_files import FileOptions, Paths, TableFiles
 from golem.data.levels import warn_of_rare_levels, warn_of_texts
 from golem.data.missing import MissingChoice, add_markers, require_choice
 from golem.data.moments import Moments
@@ -125,15 +125,10 @@ def read_rows(table: TableFiles, *, copies: int = 2, progress: Counter | None = 
 def moments_from_file(
     path: Paths,
     *,
-    columns: Sequence[str] | None = None,
-    drop: Sequence[str] = (),
-    header: bool | None = None,
-    na: Sequence[str] = (),
-    categorical: Sequence[str] = (),
-    numeric: Sequence[str] = (),
     missing: MissingChoice = "error",
     progress: Counter | None = None,
     scheduler: str | Client | None = None,
+    **files: Unpack[FileOptions],
 ) -> Moments:
     r"""Return the moments of the rows of CSV or Parquet files, in bounded memory.
 
@@ -182,24 +177,19 @@ def moments_from_file(
     ...     moments_from_file(path).mean
     array([2. , 3.5])
     """
-    types: dict[str, Any] = {"categorical": categorical, "numeric": numeric}
-    table = TableFiles.open(path, columns=columns, drop=drop, header=header, na=na, **types)
-    return _typed_shards(table, 1, missing=missing, progress=progress, scheduler=scheduler)[""][0]
+    return _typed_shards(TableFiles.open(path, **files), 1, missing=missing, progress=progress, scheduler=scheduler)[
+        ""
+    ][0]
 
 
 def shards_from_file(
     path: Paths,
     shards: int,
     *,
-    columns: Sequence[str] | None = None,
-    drop: Sequence[str] = (),
-    header: bool | None = None,
-    na: Sequence[str] = (),
-    categorical: Sequence[str] = (),
-    numeric: Sequence[str] = (),
     missing: MissingChoice = "error",
     progress: Counter | None = None,
     scheduler: str | Client | None = None,
+    **files: Unpack[FileOptions],
 ) -> list[Moments]:
     r"""Return the moments of `shards` blocks of rows, in one pass; see `moments_from_file` for the other parameters.
 
@@ -219,9 +209,9 @@ def shards_from_file(
     [25, 25, 25, 25]
     >>> without_the_first = folds[1] + folds[2] + folds[3]
     """
-    types: dict[str, Any] = {"categorical": categorical, "numeric": numeric}
-    table = TableFiles.open(path, columns=columns, drop=drop, header=header, na=na, **types)
-    return _typed_shards(table, shards, missing=missing, progress=progress, scheduler=scheduler)[""]
+    return _typed_shards(
+        TableFiles.open(path, **files), shards, missing=missing, progress=progress, scheduler=scheduler
+    )[""]
 
 
 def environments_from_file(
@@ -229,15 +219,10 @@ def environments_from_file(
     targets: Mapping[str, Sequence[str]],
     *,
     environment: str | None = None,
-    columns: Sequence[str] | None = None,
-    drop: Sequence[str] = (),
-    header: bool | None = None,
-    na: Sequence[str] = (),
-    categorical: Sequence[str] = (),
-    numeric: Sequence[str] = (),
     missing: MissingChoice = "error",
     progress: Counter | None = None,
     scheduler: str | Client | None = None,
+    **files: Unpack[FileOptions],
 ) -> Table:
     r"""Return the moments of each environment of files, in one pass; see `moments_from_file` for other parameters.
 
@@ -261,16 +246,7 @@ def environments_from_file(
     >>> [part.moments.n for part in found.parts], found.targets
     ([3, 3], ((), (0,)))
     """
-    types: dict[str, Any] = {"categorical": categorical, "numeric": numeric}
-    table = TableFiles.open(
-        path,
-        columns=columns,
-        drop=drop,
-        header=header,
-        na=na,
-        hidden=[] if environment is None else [environment],
-        **types,
-    )
+    table = TableFiles.open(path, hidden=[] if environment is None else [environment], **files)
     table = table.labelled(environment, targets)
     parts = _typed_shards(table, 1, missing=missing, progress=progress, scheduler=scheduler)
     return Table.of({label: merged(shards) for label, shards in parts.items()}, targets)

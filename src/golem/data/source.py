@@ -7,6 +7,7 @@ import functools
 import math
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -24,12 +25,11 @@ from golem.data.files.table_files import TableFiles, find_files
 from golem.data.levels import warn_of_similar_levels
 from golem.data.missing import MissingChoice
 from golem.data.moments import Moments
-from golem.data.outliers import MOST_NUMBERS
 from golem.data.readers import COPIES_OF_EM, FileRows, moments_by_em, read_rows, shards_by_label
 from golem.data.reading import Reading
 from golem.data.refused_tables import describing_refusal
 from golem.data.resampling import merged
-from golem.data.robust import RobustChoice
+from golem.data.robust import MOST_NUMBERS, RobustChoice
 from golem.data.series_reading import SeriesChoice, series_table
 from golem.data.series_streaming import series_from_files
 from golem.data.table import Part, Table
@@ -64,47 +64,72 @@ HALVED_SHARDS, _MOST_HALVED = 16, 1000
 _BYTES_PER_CODE = 24
 
 
+@dataclass(frozen=True)
+class Purpose:
+    """What the rows of files are for, and so how the files are read.
+
+    Parameters
+    ----------
+    divided : bool
+        Whether rows will be resampled or divided into folds.
+    halved : bool
+        Whether halves of the rows will be taken, if that is possible.
+    checked : bool
+        Whether the checks or the directions will need the rows, if they are few.
+    whole : bool
+        Whether the rows of the table must be all rows; otherwise a large table of numbers has a sample of them.
+    scheduler : str, optional
+        Address of a Dask scheduler whose workers read the files.
+    strict : bool
+        Whether an error refuses the table, so that it is described as a whole.
+    statistics : {"auto", "dense", "sparse"}
+        Whether a table is read as standardized columns; "auto" if it has very many.
+    robust : {"auto", "ranks", "off"}
+        Whether these are normal scores.
+    """
+
+    divided: bool = False
+    halved: bool = False
+    checked: bool = False
+    whole: bool = False
+    scheduler: str | None = None
+    strict: bool = True
+    statistics: Statistics = "dense"
+    robust: RobustChoice = "off"
+
+
 def open_source(
     paths: Sequence[str],
     reading: Reading,
-    *,
-    divided: bool = False,
-    halved: bool = False,
-    checked: bool = False,
-    whole: bool = False,
-    scheduler: str | None = None,
-    strict: bool = True,
+    purpose: Purpose | None = None,
     targets: Targets | None = None,
     series: SeriesChoice | None = None,
-    statistics: Statistics = "dense",
-    robust: RobustChoice = "off",
 ) -> Source:
     """Open the files of a table, of environments with these targets, or a covariance matrix; see `TableSource`."""
-    how: dict[str, Any] = {"divided": divided, "halved": halved, "checked": checked, "whole": whole}
-    how |= {"scheduler": scheduler, "strict": strict, "series": series, "statistics": statistics, "robust": robust}
+    purpose = purpose or Purpose()
     if series:
-        if scheduler is not None:
+        if purpose.scheduler is not None:
             raise ProblemError.of("{scheduler=...} cannot be used with {lags=...} or {unit=...}.")
         if reading.covariance or reading.rows is not None:
             raise ProblemError.of(
                 "A covariance matrix has no order of rows, so {lags=...} and {unit=...} need the rows."
             )
     if reading.has_environments(targets):
-        return TableSource(reading.open(paths).labelled(reading.environment, targets), targets, **how)
+        return TableSource(reading.open(paths).labelled(reading.environment, targets), purpose, targets, series)
     if reading.covariance:
-        return CovarianceSource(paths, reading, divided, scheduler)
+        return CovarianceSource(paths, reading, purpose)
     if reading.rows is not None and not _is_covariance(paths):
         raise ProblemError.of("Only a covariance matrix needs {rows=...}. Add {covariance=True}, or remove {rows=...}.")
     try:
         table = reading.open(paths, series.columns if series else ())
     except ValueError:
         if _is_covariance(paths):
-            return CovarianceSource(paths, reading, divided, scheduler)
+            return CovarianceSource(paths, reading, purpose)
         raise
     # A triangle between blanks looks like one column of text.
     if len(table.names) == 1 and _is_covariance(paths):
-        return CovarianceSource(paths, reading, divided, scheduler)
-    return TableSource(table, **how)
+        return CovarianceSource(paths, reading, purpose)
+    return TableSource(table, purpose, series=series)
 
 
 def _is_covariance(paths: Sequence[str]) -> bool:
@@ -132,7 +157,7 @@ def open_table(
     series: SeriesChoice | None = None,
 ) -> Source:
     """Open a table, of which all rows may be read, without columns that cannot be used if `drop_dependent`."""
-    source = open_source(paths, reading, checked=True, whole=True, targets=targets, series=series)
+    source = open_source(paths, reading, Purpose(checked=True, whole=True), targets, series)
     if drop_dependent and (unusable := source.unusable(missing, progress)):
         return open_table(paths, reading.without(unusable, progress), False, missing, progress, targets, series)
     return source
@@ -147,7 +172,7 @@ class CovarianceSource:
     summary = None
     series = SeriesChoice()
 
-    def __init__(self, paths: Sequence[str], reading: Reading, divided: bool, scheduler: str | None) -> None:
+    def __init__(self, paths: Sequence[str], reading: Reading, purpose: Purpose) -> None:
         self.paths = find_files(paths)
         by_rows = Text(Set("bootstrap"), ", ", Set("select", "cv"), " or ", Set("select", "stability"))
         needs_rows: list[tuple[str | Remedy, bool]] = [
@@ -156,8 +181,8 @@ class CovarianceSource:
             (Set("categorical", [...]), bool(reading.categorical)),
             (Set("numeric", [...]), bool(reading.numeric)),
             (Set("log", [...]), bool(reading.log)),
-            (by_rows, divided),
-            (Set("scheduler"), scheduler is not None),
+            (by_rows, purpose.divided),
+            (Set("scheduler"), purpose.scheduler is not None),
         ]
         if wrong := [part for setting, given in needs_rows if given for part in (" and ", setting)]:
             raise ProblemError(
@@ -200,61 +225,36 @@ class TableSource:
     ----------
     files : TableFiles
         The files, with labels if there are environments.
+    purpose : Purpose
+        What the rows are for.
     targets : mapping, optional
         The columns that each environment changes.
-    divided : bool
-        Whether rows will be resampled or divided into folds.
-    halved : bool
-        Whether halves of the rows will be taken, if that is possible.
-    checked : bool
-        Whether the checks or the directions will need the rows, if they are few.
-    whole : bool
-        Whether the rows of the table must be all rows; otherwise a large table of numbers has a sample of them.
-    scheduler : str, optional
-        Address of a Dask scheduler whose workers read the files.
-    strict : bool
-        Whether an error refuses the table, so that it is described as a whole.
     series : SeriesChoice, optional
         The lags, and the columns with the time and the unit of each row.
-    statistics : {"auto", "dense", "sparse"}
-        Whether a table is read as standardized columns; "auto" if it has very many.
-    robust : {"auto", "ranks", "off"}
-        Whether these are normal scores.
     """
 
     def __init__(
         self,
         files: TableFiles,
+        purpose: Purpose,
         targets: Targets | None = None,
-        *,
-        divided: bool = False,
-        halved: bool = False,
-        checked: bool = False,
-        whole: bool = False,
-        scheduler: str | None = None,
-        strict: bool = True,
         series: SeriesChoice | None = None,
-        statistics: Statistics = "dense",
-        robust: RobustChoice = "off",
     ) -> None:
-        self.series, self._robust = series or SeriesChoice(), robust
-        alone = not (files.labels or self.series or scheduler)
+        self.files, self._purpose, self._targets, self.series = files, purpose, targets, series or SeriesChoice()
+        alone, statistics = not (files.labels or self.series or purpose.scheduler), purpose.statistics
         self._is_wide = alone and (statistics == "sparse" or (statistics == "auto" and len(files.names) >= WIDE_FROM))
         for parameter in ("time", "unit"):
             if (column := getattr(self.series, parameter)) is not None:
                 require_column(files, column, parameter)
-        self.files, self._targets, self._whole, self._scheduler = files, targets, whole, scheduler
-        self._strict = strict
         self.names, self.all_names, self.made_up_names = files.names, files.files[0].names, files.made_up_names
         self.paths = [file.path for file in files.files]
         self._read: tuple[MissingChoice, Table] | None = None
         self._em_rows: FileRows | None = None
-        self._by_rows = files.size <= ROWS_UP_TO and scheduler is None
-        self._divided = divided
-        shards = SHARDS if divided else HALVED_SHARDS if halved and len(self.names) <= _MOST_HALVED else 1
-        self._shards = 1 if self._by_rows else shards
-        some = checked or files.labels
-        self._kept = KeptRows(math.inf if (divided or halved) and self._by_rows else MOST_NUMBERS if some else 0)
+        self._by_rows = files.size <= ROWS_UP_TO and purpose.scheduler is None
+        is_halved = purpose.halved and len(self.names) <= _MOST_HALVED
+        self._shards = 1 if self._by_rows else SHARDS if purpose.divided else HALVED_SHARDS if is_halved else 1
+        every, some = (purpose.divided or purpose.halved) and self._by_rows, purpose.checked or files.labels
+        self._kept = KeptRows(math.inf if every else MOST_NUMBERS if some else 0)
 
     @property
     def table(self) -> Table:
@@ -265,7 +265,7 @@ class TableSource:
     @property
     def has_rows(self) -> bool:
         """Whether the rows are those of one table, and can be read on this machine."""
-        return self._scheduler is None and not self.files.labels
+        return self._purpose.scheduler is None and not self.files.labels
 
     def read(self, missing: MissingChoice, progress: ProgressDisplay) -> Table:
         """Return the table; raise a ValueError if categories have a single level.
@@ -275,7 +275,7 @@ class TableSource:
         """
         table = self._table_of(missing, progress)
         if without_levels(table.coding):
-            if self._strict:
+            if self._purpose.strict:
                 self.summary.show(progress)
             with naming(self.paths[0]):
                 raise unusable_error(unusable_variables(table.moments()))
@@ -290,13 +290,17 @@ class TableSource:
         if self._is_wide:
             self._read = missing, self._wide_table(missing, progress)
             return self._read[1]
-        if missing == "em" and (self._by_rows or not self._divided) and self._scheduler is None:
+        if missing == "em" and (self._by_rows or not self._purpose.divided) and self._purpose.scheduler is None:
             rows = self._rows_for_em(progress)
             counting = progress.counting("Gaussian EM, steps")
             with self.describing_refusal(missing, progress), counting as count:
                 parts = moments_by_em(self.files, rows, count)
         else:
-            how: dict[str, Any] = {"missing": missing, "scheduler": self._scheduler, "dealt": not self._divided}
+            how: dict[str, Any] = {
+                "missing": missing,
+                "scheduler": self._purpose.scheduler,
+                "dealt": not self._purpose.divided,
+            }
             reading = progress.reading(self.files.size)
             with self.describing_refusal(missing, progress), reading as show:
                 self.files, parts = reading_categories(
@@ -325,7 +329,7 @@ class TableSource:
             refuse_wide("Categories need")
         if found := [] if rows is None else identifying(values, self.files.coding, self.files.chosen):
             raise UnusableColumnsError("Some columns identify rows.", problems=found)
-        return wide_table(values, self.names, not self.made_up_names, missing, self._robust)
+        return wide_table(values, self.names, not self.made_up_names, missing, self._purpose.robust)
 
     def _windows(self, table: Table, missing: MissingChoice) -> Table:
         """Return the table of the windows of a series, given that of its rows."""
@@ -341,18 +345,18 @@ class TableSource:
 
     def _part(self, label: str, shards: Sequence[Moments]) -> Part:
         """Return the part of an environment, or the only part."""
-        rows = None if self._scheduler is not None else functools.partial(self._rows_of, label)
+        rows = None if self._purpose.scheduler is not None else functools.partial(self._rows_of, label)
         return Part(label, merged(shards), rows=rows, shards=() if self._by_rows else tuple(shards))
 
     def describing_refusal(self, missing: MissingChoice, progress: ProgressDisplay) -> AbstractContextManager[None]:
         """Name everything that is wrong with the table if it is refused; see `golem.data.refused_tables`."""
-        if self.files.labels or not self._strict:
+        if self.files.labels or not self._purpose.strict:
             return contextlib.nullcontext()
         return describing_refusal(self.files, progress, missing)
 
     def unusable(self, missing: MissingChoice, progress: ProgressDisplay) -> list[Unusable]:
         """Return the columns to drop so that a graph can be learned, and categories that others determine."""
-        if missing == "em" and self._scheduler is None:
+        if missing == "em" and self._purpose.scheduler is None:
             rows = self._rows_for_em(progress)
             return dependent_in_table(rows.values[:, : len(self.names)], self.files.coding)
         return self._table_of(missing, progress).unusable()
@@ -399,7 +403,7 @@ class TableSource:
 
     def _rows_of(self, label: str) -> Matrix | None:
         """Return the rows of an environment: all of them, or a sample of a large table of numbers."""
-        everything = self._whole or not self.table.coding.is_numeric
+        everything = self._purpose.whole or not self.table.coding.is_numeric
         rows = self._all_rows if everything else self._kept_rows
         return None if rows is None else self._recoded(self.files.rows_of_label(rows, label))
 
@@ -439,7 +443,7 @@ class TableSource:
             return None
         if table.series is not None:
             return np.asarray(table.parts[0].read_rows())
-        if self._scheduler is None and table.n * len(table.coding.column_names) <= MOST_NUMBERS:
+        if self._purpose.scheduler is None and table.n * len(table.coding.column_names) <= MOST_NUMBERS:
             return self._recoded(self._all_rows)
         rows = self._kept.sample
         return None if rows is None or rows.size > MOST_NUMBERS else self._recoded(rows)

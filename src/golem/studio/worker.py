@@ -20,7 +20,7 @@ from sklearn.base import clone
 
 from golem.assessment.bootstrap import bootstrap
 from golem.assessment.second_search import deviance, fit_quietly
-from golem.data.source import open_source
+from golem.data.source import Purpose, open_source
 from golem.data.table import Table
 from golem.data.table_checks import require_enough_rows
 from golem.estimator.golem import Golem
@@ -41,7 +41,7 @@ SEED = 0
 # How nice the checks are.
 _PATIENCE = 10
 # What a pass over the files prepares: parts to resample and to halve, and rows for the checks.
-_PASSES: dict[str, Any] = {"divided": True, "halved": True, "checked": True}
+_PASSES = Purpose(divided=True, halved=True, checked=True)
 
 
 class Task(msgspec.Struct, frozen=True, kw_only=True):
@@ -129,7 +129,7 @@ class Desk:
         model = Golem(**state.order())
         opened = UsableTable(
             lambda reading, strict: open_source(
-                [task.path], reading, strict=strict, targets=targets, series=model.settings.series, **_PASSES
+                [task.path], reading, dataclasses.replace(_PASSES, strict=strict), targets, model.settings.series
             ),
             reading,
             "error",
@@ -264,7 +264,7 @@ def _done(desk: Desk, task: Task, progress: Telling) -> Any:
     if task.kind == "begin":
         return ()
     if task.kind == "names":
-        return (*open_source([task.path], task.state.reading(), strict=False).all_names,)
+        return (*open_source([task.path], task.state.reading(), Purpose(strict=False)).all_names,)
     if task.kind == "cost":
         return cost(desk, task, progress)
     if task.kind == "save":

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -23,7 +23,7 @@ from golem.data.knowledge import Knowledge, NamedKnowledge, as_knowledge
 from golem.data.levels import warn_of_single_rows
 from golem.data.reading import Reading
 from golem.data.series import with_lags
-from golem.data.source import Source, open_source
+from golem.data.source import Purpose, Source, open_source
 from golem.data.table_checks import require_enough_rows
 from golem.data.table_reading import Targets
 from golem.data.table_summary import TableSummary
@@ -223,18 +223,17 @@ def fit_file(
     _require_consistent(model, search, bootstrap, certificate, folder, known is not None)
     _require_useful_checkpoint(model, search, checkpoint)
     with spooled(paths) as here:
-        how: dict[str, Any] = {
-            "divided": bool(bootstrap) or select in ("cv", "stability") or model.robust == "ranks",
-            "halved": model.evidence != "fast",
-            "checked": diagnose or scatter or model.settings.uses_shape or model.settings.robust_moments == "auto",
-            "scheduler": scheduler,
-            "targets": known,
-            "series": model.settings.series,
-            "statistics": model.settings.table_statistics,
-            "robust": model.settings.robust_moments,
-        }
+        settings = model.settings
+        purpose = Purpose(
+            divided=bool(bootstrap) or select in ("cv", "stability") or model.robust == "ranks",
+            halved=model.evidence != "fast",
+            checked=diagnose or scatter or settings.uses_shape or settings.robust_moments == "auto",
+            scheduler=scheduler,
+            statistics=settings.table_statistics,
+            robust=settings.robust_moments,
+        )
         opened = UsableTable(
-            lambda reading, strict: open_source(here, reading, **how, strict=strict),
+            lambda reading, strict: open_source(here, reading, replace(purpose, strict=strict), known, settings.series),
             reading,
             model.missing,
             chooses_missing=missing == "auto",

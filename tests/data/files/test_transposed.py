@@ -5,7 +5,7 @@ import pytest
 
 from golem import Golem, fit_file
 from golem.data.reading import Reading
-from golem.data.source import open_source
+from golem.data.source import Purpose, open_source
 from golem.data.wide_columns import WideMoments
 from golem.runtime.progress import ProgressDisplay
 
@@ -14,7 +14,9 @@ VALUES = np.random.default_rng(0).normal(size=(3, 40))
 
 def read(path, **how):
     """Return the table of a file with variables in rows."""
-    return open_source([str(path)], Reading(transpose=True), checked=True, **how).read("error", ProgressDisplay())
+    return open_source([str(path)], Reading(transpose=True), Purpose(checked=True, **how)).read(
+        "error", ProgressDisplay()
+    )
 
 
 @pytest.mark.parametrize("head", ["gene", ""])
@@ -59,7 +61,7 @@ def test_only_one_file_can_be_transposed(tmp_path):
 )
 def test_what_only_covariances_can_do_is_refused(tmp_path, text, refused):
     (tmp_path / "a.csv").write_text(text)
-    source = open_source([str(tmp_path / "a.csv")], Reading(), statistics="sparse")
+    source = open_source([str(tmp_path / "a.csv")], Reading(), Purpose(statistics="sparse"))
     with pytest.raises(ValueError, match=refused):
         source.read("error", ProgressDisplay())
 

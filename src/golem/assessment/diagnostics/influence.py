@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from golem.assessment.diagnostics.checked_model import CheckedModel
 from golem.assessment.diagnostics.finding import Verdict, look_at, note, ok, warning
-from golem.data.outliers import outlying_rows as outlying_rows
+from golem.data.robust import outlying_rows as outlying_rows
 from golem.runtime.messages import shortened
 from golem.runtime.problems import Set, Text
 from golem.runtime.types import BoolMatrix, Matrix

@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from numbers import Real
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict
 
 from golem.data.checks import DataWarning
 from golem.data.column_patterns import column_types, columns_of, expanded
@@ -36,6 +36,19 @@ ENDINGS = (".csv", ".tsv", ".txt", ".csv.gz", ".tsv.gz", ".txt.gz", ".parquet", 
 _SAVED_INDEX = re.compile(rf"{SAVED_INDEX}(\.\d+)*|__index_level_\d+__")
 
 Paths = str | Path | Iterable[str | Path]
+
+
+class FileOptions(TypedDict, total=False):
+    """How files are read; see `golem.readers.moments_from_file`."""
+
+    columns: Sequence[str] | None
+    drop: Sequence[str]
+    header: bool | None
+    na: Sequence[str]
+    categorical: Sequence[str]
+    numeric: Sequence[str]
+
+
 # The environments of a file whose rows have labels.
 BY_COLUMN = -1
 TableFile = CsvFile | ParquetFile | NpyFile
