@@ -94,7 +94,7 @@ def compare(
     skip_slow_imports()
     from golem.comparison.registry import PAPER_RECIPE, require_known
     from golem.comparison.result import COMPARISON_FILES, report_comparison
-    from golem.comparison.run import compare_file, default_methods, packages_not_installed
+    from golem.comparison.run import compare_source, default_methods, packages_not_installed
     from golem.data.files.standard_input import spooled
     from golem.data.series import with_lags
     from golem.data.series_reading import SeriesChoice
@@ -131,16 +131,8 @@ def compare(
         obeyed = with_edges(known, forbid, require, with_lags(source.names, series.lags))
         others = [file for file in (truth, targets) if file is not None]
         with showing_warnings(quiet), bars.comparing(time_limit) as show, naming([data], others):
-            result = compare_file(
-                source,
-                chosen or None,
-                truth=truth,
-                knowledge=obeyed,
-                missing=table.missing,
-                time_limit=time_limit,
-                callback=show,
-                progress=bars,
-            )
+            how = {"knowledge": obeyed, "missing": table.missing, "time_limit": time_limit, "callback": show}
+            result = compare_source(source, chosen or None, truth, bars, **how)
         result = _with_options(result)
         with holding_interrupts():
             with result_folder(output, COMPARISON_FILES) as folder:

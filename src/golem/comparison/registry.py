@@ -18,7 +18,7 @@ from golem.estimator.golem import Golem
 from golem.runtime.messages import suggestion
 from golem.runtime.problems import ProblemError, Set
 from golem.runtime.types import Matrix
-from golem.score.likelihood import GaussianEV, GaussianNV, GaussianTied, Likelihood
+from golem.score.likelihood import GaussianEV, GaussianNV, GaussianTied
 from golem.score.score_settings import (
     DISCRETE,
     ScoreName,
@@ -28,6 +28,8 @@ from golem.score.score_settings import (
     without_categories,
 )
 from golem.score.table_score import score_of
+from golem.search.search_order import compile_node_scores
+from golem.search.solver import compile_search
 
 # With so many columns the search over orders is not exact and has to be compiled.
 _MANY_COLUMNS = 100
@@ -45,24 +47,11 @@ class ComparedMethod:
     needs_rows: bool = False
 
 
-def _compile_search(likelihood: Likelihood) -> None:
-    from golem.search.solver import compile_search
-
-    compile_search(likelihood, _MANY_COLUMNS)
-
-
-def _compile_node_scores() -> None:
-    from golem.search.search_order import compile_node_scores
-
-    compile_node_scores()
-
-
 def _import_lasso() -> None:
     import sklearn.linear_model  # noqa: F401
 
 
 def _compile_measure() -> None:
-    import numpy as np
     import scipy.stats  # noqa: F401
 
     from golem.baselines.pairwise_measure import most_exogenous
@@ -93,13 +82,13 @@ USE_CATEGORIES = ("order", "order-nv", *_BY_CATEGORIES)
 METHODS: dict[str, ComparedMethod] = {
     "golem-ev": ComparedMethod(lambda: Golem.paper("ev")),
     "golem-nv": ComparedMethod(lambda: Golem.paper("nv")),
-    "order-ev": ComparedMethod(lambda: Golem("ev"), partial(_compile_search, GaussianEV())),
-    "order-nv": ComparedMethod(lambda: Golem("nv", shape="off"), partial(_compile_search, GaussianNV())),
-    "order": ComparedMethod(lambda: Golem("auto"), partial(_compile_search, GaussianTied(2))),
-    "order-soft": ComparedMethod(lambda: Golem("nv", intervention="soft"), _compile_node_scores),
-    "order-hard": ComparedMethod(lambda: Golem("nv", intervention="hard"), _compile_node_scores),
+    "order-ev": ComparedMethod(lambda: Golem("ev"), partial(compile_search, GaussianEV(), _MANY_COLUMNS)),
+    "order-nv": ComparedMethod(lambda: Golem("nv", shape="off"), partial(compile_search, GaussianNV(), _MANY_COLUMNS)),
+    "order": ComparedMethod(lambda: Golem("auto"), partial(compile_search, GaussianTied(2), _MANY_COLUMNS)),
+    "order-soft": ComparedMethod(lambda: Golem("nv", intervention="soft"), compile_node_scores),
+    "order-hard": ComparedMethod(lambda: Golem("nv", intervention="hard"), compile_node_scores),
     **{
-        f"order-{score}": ComparedMethod(partial(Golem, score_function=score), _compile_node_scores, score in DISCRETE)
+        f"order-{score}": ComparedMethod(partial(Golem, score_function=score), compile_node_scores, score in DISCRETE)
         for score in CATEGORY_SCORES
     },
     "notears": ComparedMethod(lambda: Notears()),

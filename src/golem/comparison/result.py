@@ -164,8 +164,6 @@ class Comparison:
 
     def save(self, folder: str | Path) -> list[Path]:
         """Write comparison.csv, agreement.csv, distances.csv and comparison.png into a folder."""
-        from golem.comparison.result import plot_comparison
-
         folder = Path(folder)
         folder.mkdir(parents=True, exist_ok=True)
         names, distances = self.distances()

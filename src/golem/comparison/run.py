@@ -38,7 +38,7 @@ from golem.data.missing import MissingChoice
 from golem.data.reading import Reading
 from golem.data.series import LagChoice
 from golem.data.series_reading import SeriesChoice
-from golem.data.source import CovarianceSource, Source, TableSource, open_table
+from golem.data.source import Source, open_table
 from golem.data.table import Table
 from golem.data.table_checks import check_table
 from golem.data.table_reading import read_table
@@ -174,7 +174,7 @@ def compare(
 
 
 def compare_file(
-    path: Paths | Source,
+    path: Paths,
     methods: str | Sequence[str] | None = None,
     *,
     truth: str | Path | None = None,
@@ -212,14 +212,24 @@ def compare_file(
     >>> [(row.method, row.shd) for row in result.rows]  # doctest: +SKIP
     [('order', 0.0), ('fgs', 0.0)]
     """
-    missing, source, progress = options.get("missing", "error"), path, progress or ProgressDisplay()
-    if not isinstance(source, TableSource | CovarianceSource):
-        known = read_targets(targets) if isinstance(targets, str | Path) else targets
-        reading = Reading(columns, drop, header, na, categorical, numeric, covariance, rows, environment)
-        series = SeriesChoice(lags, time, unit)
-        series.check()
-        paths = [str(one) for one in listed(source)]
-        source = open_table(paths, reading, drop_dependent, missing, progress, known, series)
+    known = read_targets(targets) if isinstance(targets, str | Path) else targets
+    reading = Reading(columns, drop, header, na, categorical, numeric, covariance, rows, environment)
+    series, progress = SeriesChoice(lags, time, unit), progress or ProgressDisplay()
+    series.check()
+    paths = [str(one) for one in listed(path)]
+    source = open_table(paths, reading, drop_dependent, options.get("missing", "error"), progress, known, series)
+    return compare_source(source, methods, truth, progress, **options)
+
+
+def compare_source(
+    source: Source,
+    methods: str | Sequence[str] | None,
+    truth: str | Path | None,
+    progress: ProgressDisplay,
+    **options: Any,
+) -> Comparison:
+    """Run several methods on the table of opened files; see `compare_file`."""
+    missing = options.get("missing", "error")
     if not source.series:
         check_knowledge(options.get("knowledge"), source.names)
     graph = None

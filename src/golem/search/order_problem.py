@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
@@ -11,22 +12,17 @@ from numpy.typing import ArrayLike, NDArray
 
 from golem.data.moments import Moments
 from golem.graphs.dag import is_dag, topological_order
-from golem.runtime.types import BoolMatrix, Vector
+from golem.graphs.edges import Edges
+from golem.runtime.types import BoolMatrix, Matrix, Vector
 from golem.score.gaussian_columns import GaussianColumns
-from golem.score.solution import Callback
+from golem.score.regression import Regressions, regressions
+from golem.score.solution import Callback, Status, TracePoint
 from golem.search.exact_order import ExactOrders
 from golem.search.order_kernel_arrays import ALLOWED, REQUIRED
 
 if TYPE_CHECKING:
     from golem.search.engines.correlation import CorrelationEngine
     from golem.search.exact_columns import ExactColumns
-import dataclasses
-
-from golem.graphs.edges import Edges
-from golem.runtime.types import Matrix
-from golem.score.regression import Regressions, regressions
-from golem.score.solution import Status, TracePoint
-
 Effort = Literal["fast", "default", "thorough"]
 # Starts, and perturbations per start: (how many, base, times sqrt(d) or, for many nodes, d / 20).
 EFFORTS: dict[Effort, tuple[int, int, int]] = {"fast": (1, 20, 2), "default": (2, 150, 20), "thorough": (4, 500, 200)}

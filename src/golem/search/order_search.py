@@ -162,7 +162,7 @@ class OrderSearch:
         tried = list(self.given[:1])
         if effort != "fast":
             tried = [*self.given, *["random"] * (kept - len(self.given))]
-            tried += [start for start in tried if isinstance(start, str)] * (self.engine.tries(effort) - 1)
+            tried += [start for start in tried if isinstance(start, str)] * (self.engine.tries - 1)
         starts = [*starts, *(self._start(start) for start in tried)]
         self._begin(starts, half := max(kept, len(starts) // 2))
         if restarts.most:

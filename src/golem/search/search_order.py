@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import importlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 LONGEST_EXACT = 1.0  # seconds
 # Where a search begins: nodes by the share of their variance that all others explain, and at random.
 STARTS = ("r2", "random")
-COMPILING = (
+_COMPILING = (
     "Compiling the search. This takes up to half a minute and happens once: later programs read the compiled code from "
     "numba's cache."
 )
@@ -127,15 +127,19 @@ def search_with_engine(
     return OrderSearch(engine, starts, effort, np.random.default_rng(random_state), clock).run()
 
 
-@functools.cache
-def compile_engine(kind: type, announce: bool = False) -> None:
-    """Compile the kernels of an engine, or load them from numba's cache, by solving a tiny problem.
-
-    This happens once per process. With `announce`, a line in the log says so if they are compiled.
-    """
+@contextlib.contextmanager
+def compiling(announce: bool) -> Iterator[None]:
+    """Compile kernels in a block that solves a tiny problem, or load them; `announce`: a line in the log says so."""
     from golem.search import jit  # imports numba
 
-    with losing_interrupts(), jit.logged_if_compiled(COMPILING) if announce else contextlib.nullcontext():
+    with losing_interrupts(), jit.logged_if_compiled(_COMPILING) if announce else contextlib.nullcontext():
+        yield
+
+
+@functools.cache
+def compile_engine(kind: type, announce: bool = False) -> None:
+    """Compile the kernels of an engine, once per process."""
+    with compiling(announce):
         search_with_engine(engine_of(_engine_class(kind).tiny_score(), None, None))
 
 

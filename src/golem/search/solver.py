@@ -8,7 +8,6 @@ noise variances (`tied_order`).
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
 import functools
 import time
@@ -21,7 +20,6 @@ from numpy.typing import NDArray
 from golem.data.moments import Moments
 from golem.graphs.dag import is_dag, topological_order
 from golem.runtime.devices import Placement
-from golem.runtime.interrupts import losing_interrupts
 from golem.runtime.types import BoolMatrix, Indices, Vector
 from golem.score.gaussian_columns import GaussianColumns
 from golem.score.likelihood import GaussianEV, GaussianTied, Likelihood
@@ -35,7 +33,7 @@ from golem.search.equal.variance_order import precedence
 from golem.search.exact_order import LARGEST_EXACT, LARGEST_EXACT_COLUMNS
 from golem.search.free_order import find_free_order
 from golem.search.order_problem import EFFORTS, Effort, FittedGraph, OrderProblem
-from golem.search.search_order import COMPILING, compile_engine
+from golem.search.search_order import compile_engine, compiling
 from golem.search.tied_order import choose_and_search
 
 # Searches after EM, each without more pairs of columns. More were needed only where EM itself took far longer.
@@ -195,20 +193,18 @@ def compile_search(likelihood: Likelihood, d: int, announce: bool = False) -> No
 @functools.cache
 def _compile_exact_columns(announce: bool) -> None:
     """Compile the exact search of up to 20 nodes."""
-    from golem.search import jit  # imports numba
-    from golem.search.exact_columns import ExactColumns
+    with compiling(announce):
+        from golem.search.exact_columns import ExactColumns  # imports numba
 
-    with losing_interrupts(), jit.logged_if_compiled(COMPILING) if announce else contextlib.nullcontext():
         ExactColumns(GaussianColumns(np.eye(4) + 0.5, 50, np.arange(4.0))).minimum()
 
 
 @functools.cache
 def _compile_equal_variances(announce: bool) -> None:
     """Compile the kernels of equal variances."""
-    from golem.search import jit  # imports numba
-    from golem.search.equal.equal_variances import fit_equal_variances
+    with compiling(announce):
+        from golem.search.equal.equal_variances import fit_equal_variances  # imports numba
 
-    with losing_interrupts(), jit.logged_if_compiled(COMPILING) if announce else contextlib.nullcontext():
         fit_equal_variances(np.eye(4) + 0.5, 50, np.arange(4.0))
 
 

@@ -27,13 +27,13 @@ from golem.search.engines import correlation_kernels  # noqa: F401  registers th
 from golem.search.engines.correlation_candidates import (
     candidate_lists,
     choose_parents,
+    empty_state,
     markov_blankets,
     most_correlated,
     scratch,
 )
 from golem.search.engines.engine import Engine
 from golem.search.order_kernel_arrays import NODE, POSITION
-from golem.search.order_problem import Effort
 
 # How often every named start is tried, up to so many nodes. With more nodes, starts take most of the time.
 _TRIES = {75: 4, 150: 3}
@@ -74,8 +74,9 @@ class CorrelationEngine(Engine):
     def prepare(self, check: Callable[[], None]) -> None:
         """Do nothing, as searches with different priors share the neighbours."""
 
-    def tries(self, effort: Effort) -> int:
-        """Return how often a named start is tried."""
+    @property
+    def tries(self) -> int:
+        """How often a named start is tried."""
         return next((tries for d, tries in _TRIES.items() if self.d <= d), _LEAST_TRIES)
 
     def new_lists(self, before: Lists | None) -> Lists:
@@ -99,7 +100,7 @@ class CorrelationEngine(Engine):
         most = int(np.diff(first).max(initial=0)), self.problem.most_parents
 
         def arrays_of_chain() -> arrays.CorrelationArrays:
-            state, agenda = _empty_state(self.d, total), empty_agenda(0, 0, 0)
+            state, agenda = empty_state(self.d, total), empty_agenda(0, 0, 0)
             return arrays.CorrelationArrays(
                 self.problem, lists.candidates, state, agenda, scratch(*most), scratch(*most)
             )
@@ -149,15 +150,3 @@ def _correlations(score: GaussianColumns) -> Matrix:
         R[rest, rows] = R[rows, rest].T
     np.fill_diagonal(R, 1.0)
     return R
-
-
-def _empty_state(d: int, total: int) -> arrays.State:
-    """Allocate a state."""
-    return arrays.State(
-        nodes=np.zeros((3, d), dtype=np.int64),
-        values=np.zeros((2, d)),
-        hashes=np.zeros((2, d), dtype=np.uint64),
-        parents=np.zeros(total, dtype=np.int64),
-        vectors=np.zeros((2, total)),
-        marks=np.zeros(total, dtype=np.uint8),
-    )

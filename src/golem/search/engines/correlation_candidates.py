@@ -268,3 +268,15 @@ def scratch(m: int, most_parents: int) -> arrays.Work:
         K=np.zeros((most, most)),
         W=np.zeros((most, m + 1)),
     )
+
+
+def empty_state(d: int, total: int) -> arrays.State:
+    """Allocate the state of d nodes with so many candidates in all."""
+    return arrays.State(
+        nodes=np.zeros((3, d), dtype=np.int64),
+        values=np.zeros((2, d)),
+        hashes=np.zeros((2, d), dtype=np.uint64),
+        parents=np.zeros(total, dtype=np.int64),
+        vectors=np.zeros((2, total)),
+        marks=np.zeros(total, dtype=np.uint8),
+    )

@@ -50,9 +50,10 @@ class Engine(ABC):
     def prepare(self, check: Callable[[], None]) -> None:
         """Find the likely neighbours of every node; `check` raises TimeoutError after the time limit."""
 
+    @property
     @abstractmethod
-    def tries(self, effort: Effort) -> int:
-        """Return how often a named start is tried, as much depends on the order of the visits."""
+    def tries(self) -> int:
+        """How often a named start is tried, as much depends on the order of the visits."""
 
     def restarts(self, effort: Effort) -> Restarts:
         """Return how often the search restarts; with 0 restarts, its chains are perturbed together."""

@@ -82,8 +82,9 @@ class RecordEngine(Engine):
         self.likely = np.zeros((self.d, self.d), dtype=bool)
         self._work: arrays.Work | None = None  # of `choose`
 
-    def tries(self, effort: Effort) -> int:
-        """Return how often a named start is tried."""
+    @property
+    def tries(self) -> int:
+        """How often a named start is tried."""
         return _TRIES if self.d < _MANY_NODES else _TRIES_OF_MANY
 
     def restarts(self, effort: Effort) -> Restarts:

@@ -17,7 +17,7 @@ from golem.runtime.threads import in_chunks
 from golem.runtime.types import BoolVector, Indices, Vector
 from golem.search.chain import empty_agenda
 from golem.search.engines import correlation_kernel_arrays as arrays
-from golem.search.engines.correlation_candidates import scratch
+from golem.search.engines.correlation_candidates import empty_state, scratch
 from golem.search.order_kernel_arrays import ALLOWED, COST, COUNT, LIKELY, POSITION
 from golem.search.wide import column_kernels, list_kernels, local_kernels
 from golem.search.wide.candidates import spaces
@@ -94,7 +94,6 @@ class WideSearch:
         lists: Lists,
         problem: arrays.CorrelationProblem,
         check: Callable[[str, float], None] = lambda stage, share: None,
-        allowed: Callable[[Indices, Indices], BoolVector] | None = None,
     ) -> None:
         self.d, self.problem, self.lists, self._check = len(Z), problem, lists, check
         d, first, others = self.d, lists.first, lists.others
@@ -122,7 +121,7 @@ class WideSearch:
             keys=np.random.default_rng(0).integers(1, 2**63, size=(2, d), dtype=np.uint64),
         )
         self.edge_penalty = float(problem.values[arrays.PENALTY, min(1, d - 1)])
-        self.shared = _empty_state(d, len(others))
+        self.shared = empty_state(d, len(others))
         self._threads: list[arrays.CorrelationArrays] = []
         self._rounds = 0
 
@@ -201,16 +200,16 @@ class WideSearch:
         losses, barrier = np.empty(len(causes)), _FAR * self.edge_penalty
         free = self._private()
 
-        def search(a: int, b: int) -> None:
-            e = free.pop()
+        def search(begin: int, a: int, b: int) -> None:
+            e, some = free.pop(), slice(begin + a, begin + b)
             local_kernels.reverse_edges(
-                e, self.shared, causes[a:b], children[a:b], _AFTER_REVERSAL, barrier, losses[a:b]
+                e, self.shared, causes[some], children[some], _AFTER_REVERSAL, barrier, losses[some]
             )
             free.append(e)
 
         for begin in range(0, len(causes), 1 << 15):
             end = min(begin + (1 << 15), len(causes))
-            in_chunks(functools.partial(_shifted, search, begin), end - begin, 64)
+            in_chunks(functools.partial(search, begin), end - begin, 64)
             self._check("margins", end / max(len(causes), 1))
         return losses
 
@@ -310,19 +309,3 @@ class WideSearch:
             e.state.nodes[POSITION] = position
 
         self._each(copy)
-
-
-def _shifted(task: Callable[[int, int], None], by: int, a: int, b: int) -> None:
-    task(by + a, by + b)
-
-
-def _empty_state(d: int, total: int) -> arrays.State:
-    """Allocate a state."""
-    return arrays.State(
-        nodes=np.zeros((3, d), dtype=np.int64),
-        values=np.zeros((2, d)),
-        hashes=np.zeros((2, d), dtype=np.uint64),
-        parents=np.zeros(total, dtype=np.int64),
-        vectors=np.zeros((2, total)),
-        marks=np.zeros(total, dtype=np.uint8),
-    )
