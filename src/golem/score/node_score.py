@@ -96,9 +96,9 @@ class NodeScore(ABC):
     def variants(self) -> list[Variant]:
         """Return tables and scores that should give the same directions if these are real."""
 
-    @abstractmethod
     def evidence(self) -> tuple[str, ...]:
-        """Return the sources that can direct edges: `golem.directions` has a function per name."""
+        """Return the sources, besides the structure, that can direct edges: `golem.directions` has one per name."""
+        return ()
 
     def penalized(self, sparsity: L0) -> NodeScore:
         """Return the score with another penalty."""

@@ -16,7 +16,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from golem.data.checks import most_parents
-from golem.graphs.edges import Edges
 from golem.runtime.types import BoolMatrix, Indices, Matrix, Vector
 from golem.score.sparsity import L0, choice_of_categories
 
@@ -309,22 +308,6 @@ class Counts:
             return -2.0 * float(xlogy(counts, counts).sum())
         share = self.equivalent_sample_size / np.prod(self.levels[inside], dtype=float)
         return -2.0 * float((gammaln(counts + share) - gammaln(share)).sum())
-
-
-def total_cost(score: GaussianBlocks | Counts, graph: BoolMatrix) -> float:
-    """Return the sum of the costs of all nodes of a graph."""
-    return sum(score.cost(j, np.flatnonzero(column).tolist()) for j, column in enumerate(graph.T))
-
-
-def loss_per_edge(score: GaussianBlocks | Counts, edges: Edges) -> Vector:
-    """Return how much the score of a graph rises without each of its edges."""
-    losses = np.zeros(len(edges))
-    for j in np.unique(edges.children).tolist():
-        into = np.flatnonzero(edges.children == j)
-        parents = edges.causes[into].tolist()
-        now = score.cost(j, parents)
-        losses[into] = [score.cost(j, [other for other in parents if other != i]) - now for i in parents]
-    return losses
 
 
 def _residual_variances(blocks: Matrix, J: int) -> Matrix:

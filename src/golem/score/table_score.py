@@ -27,7 +27,7 @@ from golem.runtime.types import Array, BoolMatrix, Matrix, Vector
 from golem.score.gaussian_columns import GaussianColumns
 from golem.score.likelihood import GaussianEV, GaussianTied
 from golem.score.node_score import Correlation, Families, NodeScore, Variant
-from golem.score.node_scores import Counts, GaussianBlocks, gaussian_blocks, loss_per_edge, total_cost
+from golem.score.node_scores import Counts, GaussianBlocks, gaussian_blocks
 from golem.score.objective import graph_scores
 from golem.score.regression import Regressions, edge_losses, family_variances, regressions, residual_variance
 from golem.score.score_settings import LIKELIHOODS, ScoreName, ScoreSettings
@@ -60,7 +60,7 @@ class CovarianceScore(NodeScore):
 
     def variants(self) -> list[Variant]:
         """Return the score of the columns and that of their normal scores."""
-        return _raw_and_ranked(self.table, lambda table: replace(self, table=table))
+        return _raw_and_ranked(self)
 
     def evidence(self) -> tuple[str, ...]:
         """Return the sources: with equal variances by assumption, the shape of the noise is not asked."""
@@ -136,11 +136,18 @@ class _SumScore(NodeScore):
 
     def total(self, graph: BoolMatrix) -> float:
         """Return the score of a DAG at its best weights."""
-        return total_cost(self.engine(), graph)
+        engine = self.engine()
+        return sum(engine.cost(j, np.flatnonzero(column).tolist()) for j, column in enumerate(graph.T))
 
     def losses(self, edges: Edges) -> Vector:
         """Return how much the score rises without each edge."""
-        return loss_per_edge(self.engine(), edges)
+        engine, losses = self.engine(), np.zeros(len(edges))
+        for j in np.unique(edges.children).tolist():
+            into = np.flatnonzero(edges.children == j)
+            parents = edges.causes[into].tolist()
+            now = engine.cost(j, parents)
+            losses[into] = [engine.cost(j, [other for other in parents if other != i]) - now for i in parents]
+        return losses
 
     def family_costs(self, fit: Regressions) -> Callable[[Families], Vector]:
         """Return the deviance of nodes given their parents."""
@@ -174,7 +181,7 @@ class BlockScore(_SumScore):
         """Return the score of the columns and that of the normal scores of numbers; of categories alone, all scores."""
         if self.table.coding.is_discrete and not self.table.has_environments:
             return _category_scores(self)
-        return _raw_and_ranked(self.table, lambda table: replace(self, table=table))
+        return _raw_and_ranked(self)
 
     def evidence(self) -> tuple[str, ...]:
         """Return the sources that can direct edges."""
@@ -211,10 +218,6 @@ class CountScore(_SumScore):
         """Return all scores of categories."""
         return _category_scores(self)
 
-    def evidence(self) -> tuple[str, ...]:
-        """Return the sources that can direct edges."""
-        return ()
-
     @property
     def counted_rows(self) -> Array:
         """All coded rows."""
@@ -238,11 +241,11 @@ class CountScore(_SumScore):
         return replace(self, table=self.table.reordered(names), codes=codes)
 
 
-def _raw_and_ranked(table: Table, score: Callable[[Table], NodeScore]) -> list[Variant]:
+def _raw_and_ranked(score: NodeScore) -> list[Variant]:
     """Return a score of the columns as they are, and of their normal scores, if the rows are at hand."""
-    variants = [Variant("raw", table, score)]
+    table, variants = score.table, [Variant("raw", score.table, score.with_table)]
     if not table.is_ranked and all(part.has_all_rows and part.unit_means is None for part in table.parts):
-        variants.append(Variant("ranks", table.with_ranks(), score))
+        variants.append(Variant("ranks", table.with_ranks(), score.with_table))
     return variants
 
 

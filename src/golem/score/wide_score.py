@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from golem.data.table import Table
 from golem.data.wide_columns import WideMoments
 from golem.graphs.edges import Edges
 from golem.runtime.threads import in_chunks
@@ -19,7 +18,6 @@ from golem.score.likelihood import GaussianNV
 from golem.score.node_score import Families, NodeScore, Variant
 from golem.score.objective import graph_scores
 from golem.score.regression import Regressions
-from golem.score.score_settings import ScoreName
 from golem.score.sparsity import L0
 from golem.score.table_regression import LevelCoefficient, TableRegression
 
@@ -120,17 +118,9 @@ class ColumnRegression(TableRegression):
 class WideScore(NodeScore):
     """The score of very many numbers with free noise variances."""
 
+    name = "gaussian"
+    stage = "order-nv"
     is_sparse = True
-
-    @property
-    def name(self) -> ScoreName:
-        """What users call the score."""
-        return "gaussian"
-
-    @property
-    def stage(self) -> str:
-        """What the progress of the search calls it."""
-        return "order-nv"
 
     @property
     def moments(self) -> WideMoments:
@@ -145,14 +135,7 @@ class WideScore(NodeScore):
 
     def variants(self) -> list[Variant]:
         """Return the score of the columns; the check of directions ranks them itself."""
-        return [Variant("raw", self.table, self._of)]
-
-    def _of(self, table: Table) -> WideScore:
-        return replace(self, table=table)
-
-    def evidence(self) -> tuple[str, ...]:
-        """Return no sources: only the structure gives directions."""
-        return ()
+        return [Variant("raw", self.table, self.with_table)]
 
     @functools.cached_property
     def regression(self) -> ColumnRegression:
@@ -166,18 +149,11 @@ class WideScore(NodeScore):
         Z = self.moments.columns[self.moments.place[[*own.tolist(), j]]]
         r = regress_columns(Z, edges).fit.residual_variances[-1]
         r *= self.moments.variances[j]
-        return float(self.table.n * np.log(r) + self._penalties(len(own) + 1)[len(own)])
-
-    def _penalties(self, most: int) -> Vector:
-        return self.sparsity.penalties(self.table.n, self.d)[:most]
+        return float(self.table.n * np.log(r) + self.sparsity.penalties(self.table.n, self.d)[len(own)])
 
     def total(self, graph: BoolMatrix) -> float:
         """Return the score of a DAG at its best weights."""
-        return self.total_of(Edges.from_matrix(graph).by_child())
-
-    def total_of(self, edges: Edges) -> float:
-        """Return the score of a DAG, given its edges grouped by child, at its best weights."""
-        fit = self.refit(edges)
+        fit = self.refit(Edges.from_matrix(graph).by_child())
         penalties = self.sparsity.penalties(self.table.n, self.d)
         return float(2 * self.table.n * GaussianNV().on_dag(fit.residual_variances)) + float(
             penalties[fit.number_of_parents].sum()
