@@ -380,12 +380,12 @@ run = CliRunner()
 def test_the_papers_recipe_runs_only_on_request(drawn, tmp_path, monkeypatch):
     asked = []
 
-    def fake(table, methods, **options):
+    def fake(source, methods, *others, **options):
         asked.append(methods)
-        return Comparison(tuple(table.names), (Row("order"),), {"order": Estimate(truth, False, truth)}, None, {})
+        return Comparison(tuple(source.names), (Row("order"),), {"order": Estimate(truth, False, truth)}, None, {})
 
     truth = drawn.sem.adjacency
-    monkeypatch.setattr("golem.comparison.run.compare_file", fake)
+    monkeypatch.setattr("golem.comparison.run.compare_source", fake)
     data = tmp_path / "data.csv"
     np.savetxt(data, drawn.data, delimiter=",", header=",".join(drawn.sem.names), comments="")
     for more in ([], ["--paper"], ["--methods", "pc", "--paper"], ["--methods", "golem-ev"]):

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from golem.directions.effect_ranges import EffectRanges, effect_range, implied_covariance, open_signs
+from golem.directions.effect_ranges import EffectRanges, implied_covariance, open_signs
 from golem.directions.equivalence_class import open_after
 from golem.graphs.edges import Edges
 from golem.model.linear_sem import LinearSEM, total_effects
@@ -97,6 +97,11 @@ def test_a_link_that_the_class_directs_is_open_in_both_directions(all_dags):
                 for j in np.flatnonzero(np.arange(4) != i):
                     low, high = ranges.of(i, j)
                     assert low.item() - 1e-9 <= (slopes[j] if reached[j] else 0) <= high.item() + 1e-9
+
+
+def effect_range(covariance, edges, links, source, target):
+    low, high = EffectRanges(edges, links, covariance).of(source, target)
+    return low.item(), high.item()
 
 
 def test_an_arrow_has_one_effect_and_a_link_a_range_with_zero():

@@ -52,8 +52,8 @@ class Series:
     >>> series = Series(("a", "b"), 2)
     >>> series.columns
     ('a', 'b', 'a@1', 'b@1', 'a@2', 'b@2')
-    >>> series.lag_of("b@2"), series.past(["b", "a@1"]).tolist()
-    (2, [False, True])
+    >>> series.lags_of(["b@2"]).tolist(), series.past(["b", "a@1"]).tolist()
+    ([2], [False, True])
     """
 
     variables: tuple[str, ...]
@@ -75,18 +75,10 @@ class Series:
         found = {lagged_name(name, lag): (name, lag) for lag in steps for name in self.variables}
         return {new: found[old] for new, old in self.renamed} or found
 
-    def lag_of(self, column: str) -> int:
-        """Return how many steps back a column lies."""
-        return self._places[column][1]
-
     def lags_of(self, columns: Sequence[str]) -> Indices:
         """Return how many steps back each column lies."""
         places = self._places
         return np.array([places[name][1] for name in columns], dtype=np.intp)
-
-    def variable_of(self, column: str) -> str:
-        """Return the variable of a column."""
-        return self._places[column][0]
 
     def past(self, columns: Sequence[str]) -> BoolVector:
         """Return which columns lie in the past."""

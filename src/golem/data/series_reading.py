@@ -85,7 +85,7 @@ def series_table(
     order = row_order(len(rows), time, unit)
     notes = [*([ORDER_IS_TIME] if lags and time is None else []), *order.notes]
     if lags == "auto":
-        lags, most = _automatic(rows, order, d, missing)
+        lags, most = _automatic(rows, order, d)
         notes.append(f"{counted(lags, 'lag')} chosen from 0 to {most} by BIC.")
     require_lag_names(names, lags)
     values, places = stacked(rows, order, lags)
@@ -115,7 +115,7 @@ def require_windows(count: int, lags: int) -> None:
         )
 
 
-def _automatic(rows: Matrix, order: RowOrder, d: int, missing: MissingChoice) -> tuple[int, int]:
+def _automatic(rows: Matrix, order: RowOrder, d: int) -> tuple[int, int]:
     """Return the number of lags that BIC chooses, and the largest that it tried."""
     periods = None if order.unit is None else int(np.median(np.bincount(order.unit)))
     most = largest_lags(len(rows), d, int(np.bincount(order.stretch).max()), periods)

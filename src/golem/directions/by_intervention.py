@@ -138,14 +138,13 @@ def _evidence(found: list[Vector]) -> Vector:
 
 def _margins(edges: Edges, rises: Mapping[tuple[int, int], float]) -> Vector:
     """Return by how much the best member with the other direction of each edge is worse; 0 where none is known."""
-    ends = zip(edges.causes.tolist(), edges.children.tolist(), strict=True)
-    return np.array([rises[j, i] - rises[i, j] if (i, j) in rises else 0.0 for i, j in ends])
+    return np.array([rises[j, i] - rises[i, j] if (i, j) in rises else 0.0 for i, j in edges.pairs()])
 
 
 def _certain_parents(edges: Edges, undirected: BoolVector, can_decide: BoolVector, changes: Vector) -> list[list[int]]:
     """Return the parents of every node by the class, by knowledge or by changes, whatever direction is shown."""
     parents: list[list[int]] = [[] for _ in range(edges.d)]
-    for k, (i, j) in enumerate(zip(edges.causes.tolist(), edges.children.tolist(), strict=True)):
+    for k, (i, j) in enumerate(edges.pairs()):
         if not undirected[k] or (can_decide[k] and changes[k] >= LEAST_MARGIN):
             parents[j].append(i)
         elif can_decide[k] and changes[k] <= -LEAST_MARGIN:

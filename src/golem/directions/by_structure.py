@@ -122,7 +122,7 @@ def evidence_by_structure(
     pairs = next((few for most, few in _PAIRS.items() if graph.d <= most), _FEWEST_PAIRS)
     masks = (None, None) if knowledge.is_empty else (knowledge.allowed, knowledge.required)
     progress = _Progress(callback, len(variants) * 2 * pairs)
-    arrows = _pairs(graph, asked)
+    arrows = graph.pairs(asked)
     found = dict.fromkeys(arrows, 0)
     halves = (
         (variant, half)
@@ -131,7 +131,8 @@ def evidence_by_structure(
     )
     count = 0
     with blas_threads_for(graph.d):
-        with contextlib.closing(in_parallel(_directions_of(knowledge, masks), halves, available_cores())) as arriving:
+        learn_half = functools.partial(_half_directions, knowledge, masks)
+        with contextlib.closing(in_parallel(learn_half, halves, available_cores())) as arriving:
             for _, directed in arriving:
                 progress.step()
                 count += 1
@@ -145,7 +146,7 @@ def evidence_by_structure(
         for variant in variants:
             left, own = stable & (margin >= LEAST_MARGIN), variant.score(variant.table)
             free = own.sparsity.penalties(own.table.n, own.d)[1] if one_free else 0.0
-            losses = _losses(own, graph, masks, _pairs(graph, left), random_state, progress)
+            losses = _losses(own, graph, masks, graph.pairs(left), random_state, progress)
             margin[left] = np.minimum(margin[left], losses - free)
     return StructureEvidence(margin, stability)
 
@@ -204,11 +205,6 @@ def _is_normal(table: Table) -> bool:
     return True
 
 
-def _pairs(edges: Edges, chosen: BoolVector) -> list[tuple[int, int]]:
-    """Return some of the edges as pairs."""
-    return list(zip(edges.causes[chosen].tolist(), edges.children[chosen].tolist(), strict=True))
-
-
 class _Progress:
     """Counts steps, whose number may grow."""
 
@@ -226,13 +222,6 @@ class _Progress:
             self._callback(min(self._done, self._total), self._total)
 
 
-def _directions_of(
-    knowledge: Knowledge, masks: tuple[BoolMatrix | None, BoolMatrix | None]
-) -> functools.partial[set[tuple[int, int]]]:
-    """Return the function that learns the directions of one half."""
-    return functools.partial(_half_directions, knowledge, masks)
-
-
 def _half_directions(
     knowledge: Knowledge, masks: tuple[BoolMatrix | None, BoolMatrix | None], half: tuple[Variant, Table]
 ) -> set[tuple[int, int]]:
@@ -240,7 +229,7 @@ def _half_directions(
     variant, table = half
     edges = search_order(variant.score(table).costs(), allowed=masks[0], required=masks[1], effort="fast").edges
     directed = ~open_edges(edges, reversible_after(edges, table.past), knowledge)
-    return set(_pairs(edges, directed))
+    return set(edges.pairs(directed))
 
 
 def _losses(

@@ -133,7 +133,7 @@ def direction_odds(classes: Sequence[CandidateClass], S: Matrix, n: int) -> dict
     parts = zip(classes[0].found, complete[0], strict=True)
     left_out = {int(j) for component, is_complete in parts if not is_complete for j in component.nodes}
     odds = {}
-    for i, j in zip(classes[0].edges.causes.tolist(), classes[0].edges.children.tolist(), strict=True):
+    for i, j in classes[0].edges.pairs():
         if any(one.is_open(i, j) for one in found) and not {i, j} <= left_out:
             along, against = (np.logaddexp.reduce([one.of(way) for one in found]) for way in ((i, j), (j, i)))
             odds[i, j] = float(along - against)
@@ -144,7 +144,7 @@ class _ClassEvidence:
     """The log evidence of a class, and of its members with each direction."""
 
     def __init__(self, one: CandidateClass, blocks: list[Blocks], S: Matrix, n: int) -> None:
-        self._directed = set(zip(one.edges.causes.tolist(), one.edges.children.tolist(), strict=True))
+        self._directed = set(one.edges.pairs())
         self._parts = list(zip(one.found, blocks, strict=True))
         families = [global_families(component, own) for component, own in self._parts]
         families.append(_families_outside(one))

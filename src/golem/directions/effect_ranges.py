@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from golem.graphs.edges import Edges
-from golem.graphs.pdag import Pdag, members
+from golem.graphs.pdag import Pdag, members, reached
 from golem.runtime.types import BoolVector, Indices, Matrix, Vector
 
 # Sets of parents per cause; with more of them, the effects of the cause are unknown. Signs are found for every screen,
@@ -97,7 +97,7 @@ class EffectRanges:
         """Return the nodes that may have an effect on a target, in increasing order."""
         graph = self._graph
         near = [parents | lines for parents, lines in zip(graph.parents, graph.neighbours, strict=True)]
-        return list(members(_reached(near, int(target)) & ~(1 << int(target))))
+        return list(members(reached(near, int(target)) & ~(1 << int(target))))
 
     def _ways(self, source: int) -> list[Pdag] | None:
         """Return a graph for every set of parents that a node can have; None if there are too many."""
@@ -131,7 +131,7 @@ class EffectRanges:
             near |= graph.neighbours[a]
         graph.close(near, self._in_doubt, fourth=True)
         is_new = len(graph.conflicts()) > len(self._graph.conflicts())
-        return None if is_new or graph.parents[x] & _reached(graph.children, x) else graph
+        return None if is_new or graph.parents[x] & reached(graph.children, x) else graph
 
     def _effects(self, graph: Pdag, source: int, target: int) -> list[Matrix]:
         """Return the effects given the parents of the source, per column of source and target: one, and perhaps none.
@@ -140,32 +140,15 @@ class EffectRanges:
         """
         a, y = self._columns[source], self._columns[target]
         ahead = [children | lines for children, lines in zip(graph.children, graph.neighbours, strict=True)]
-        possible, none = _reached(ahead, source), np.zeros((len(a), len(y)))
+        possible, none = reached(ahead, source), np.zeros((len(a), len(y)))
         if graph.parents[source] >> target & 1 or not possible >> target & 1:
             return [none]
         used = np.concatenate([a, *(self._columns[i] for i in members(graph.parents[source]))])
         S = self.covariance
         found: Matrix = np.linalg.lstsq(S[np.ix_(used, used)], S[np.ix_(used, y)], rcond=None)[0]
         in_doubt = any((possible | 1 << source) >> j & 1 for j, _ in self._in_doubt)
-        is_sure = not in_doubt or _reached(graph.children, source) >> target & 1
+        is_sure = not in_doubt or reached(graph.children, source) >> target & 1
         return [found[: len(a)], *([] if is_sure else [none])]
-
-
-def effect_range(
-    covariance: ArrayLike, edges: Edges, links: BoolVector, source: int, target: int
-) -> tuple[float, float]:
-    """Return the lowest and the highest total effect of a source on a target; NaN if it is unknown.
-
-    See `EffectRanges` for the parameters.
-
-    Examples
-    --------
-    >>> arrow = Edges(np.array([0]), np.array([1]), 2)
-    >>> effect_range([[1.0, 2.0], [2.0, 5.0]], arrow, np.array([False]), 0, 1)
-    (2.0, 2.0)
-    """
-    low, high = EffectRanges(edges, links, covariance).of(source, target)
-    return low.item(), high.item()
 
 
 def open_signs(edges: Edges, links: BoolVector, weights: Vector, variances: Vector) -> BoolVector:
@@ -224,13 +207,3 @@ def _triples_in_doubt(edges: Edges, links: BoolVector) -> dict[tuple[int, int], 
             if apart := others & ~(graph.adjacent[a] | 1 << a):
                 found[j, a] = apart
     return found
-
-
-def _reached(steps: list[int], start: int) -> int:
-    """Return the nodes that steps lead to from a node, which is among them only if a cycle leads back to it."""
-    seen, waiting = steps[start], list(members(steps[start]))
-    while waiting:
-        new = steps[waiting.pop()] & ~seen
-        seen |= new
-        waiting += members(new)
-    return seen

@@ -37,8 +37,7 @@ def open_after(edges: Edges, undirected: BoolVector, decided: BoolVector) -> Boo
     """Return which undirected edges stay so if some are decided, with all directions that follow (Meek 1995)."""
     graph = Pdag.from_edges(edges, undirected & ~decided)
     graph.close(fourth=True)
-    ends = zip(edges.causes.tolist(), edges.children.tolist(), strict=True)
-    return np.array([bool(graph.neighbours[i] >> j & 1) for i, j in ends], dtype=bool)
+    return np.array([bool(graph.neighbours[i] >> j & 1) for i, j in edges.pairs()], dtype=bool)
 
 
 def connected_edges(causes: Indices, children: Indices, rank: Indices) -> list[list[tuple[int, int]]]:
@@ -159,6 +158,6 @@ def components(edges: Edges, reversible: BoolVector, known: BoolVector, rank: In
 def parent_lists(edges: Edges) -> list[list[int]]:
     """Return the parents of every node."""
     parents: list[list[int]] = [[] for _ in range(edges.d)]
-    for cause, child in zip(edges.causes.tolist(), edges.children.tolist(), strict=True):
+    for cause, child in edges.pairs():
         parents[child].append(cause)
     return parents

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from golem.directions.learned_graph import LearnedGraph
     from golem.graphs.edges import Edges
 
-# With fewer rows and heavy tails, the tests of an environment reject too often.
-_FEWEST_ROWS = 15
+# With fewer rows and heavy tails, the tests of an environment reject too often; that of normality needs about as many.
+_FEWEST_ROWS = 20
 # Level at which hard interventions are found not to be hard, for all targets together.
 LEVEL_OF_DEPENDENCE = 0.01
 
@@ -250,8 +250,7 @@ def _share_explained(rows: Matrix) -> float:
     return 1 - float(left @ left) / total if total > 0 else 0.0
 
 
-# The test of normality needs about so many rows.
-_FEWEST_ROWS = 20
+# More targets are not compared with their mechanisms elsewhere.
 _MOST_TARGETS = 1000
 
 

@@ -199,7 +199,7 @@ def decide(edges: Edges, undirected: BoolVector, by_variance: Sequence[Edge], sh
     nothing = np.zeros_like(undirected)
     if not (shape.claimed or by_variance):
         return Decisions(nothing, undirected, nothing, nothing)
-    lines, given = _pairs(edges, undirected), Pdag.from_edges(edges, undirected)
+    lines, given = edges.pairs(undirected), Pdag.from_edges(edges, undirected)
     variances = _directions(_closed(given, by_variance), lines)
     shapes = _directions(_closed(given, shape.claimed), lines)
     conflicts = tuple((i, j) for i, j in variances if (j, i) in shapes)
@@ -213,11 +213,6 @@ def decide(edges: Edges, undirected: BoolVector, by_variance: Sequence[Edge], sh
         decided[k] = (i, j) in claimed or (j, i) in claimed
         by_shape[k] = (i, j) in shapes or (j, i) in shapes
     return Decisions(turned, undirected & ~decided, decided & ~by_shape, by_shape, conflicts)
-
-
-def _pairs(edges: Edges, chosen: BoolVector) -> list[Edge]:
-    """Return the chosen edges as pairs."""
-    return list(zip(edges.causes[chosen].tolist(), edges.children[chosen].tolist(), strict=True))
 
 
 def _closed(given: Pdag, claims: Iterable[Edge]) -> Pdag:

@@ -42,9 +42,10 @@ class Edges:
     def __len__(self) -> int:
         return len(self.causes)
 
-    def pairs(self) -> list[tuple[int, int]]:
-        """Return the edges as pairs of cause and child."""
-        return list(zip(self.causes.tolist(), self.children.tolist(), strict=True))
+    def pairs(self, chosen: BoolVector | None = None) -> list[tuple[int, int]]:
+        """Return the edges, or some of them, as pairs of cause and child."""
+        some = slice(None) if chosen is None else chosen
+        return list(zip(self.causes[some].tolist(), self.children[some].tolist(), strict=True))
 
     def matrix(self, values: NDArray[Any] | bool = True) -> NDArray[Any]:
         """Return a (d, d) matrix with the values of the edges, or True, at [cause, child], and zero elsewhere."""
@@ -65,7 +66,7 @@ class Edges:
         rank = nodes if preferred is None else np.argsort(nodes).tolist()
         unplaced_parents = np.bincount(self.children, minlength=self.d).tolist()
         effects: list[list[int]] = [[] for _ in nodes]
-        for cause, child in zip(self.causes.tolist(), self.children.tolist(), strict=True):
+        for cause, child in self.pairs():
             effects[cause].append(child)
         ready = [place for place, node in enumerate(nodes) if unplaced_parents[node] == 0]
         order: list[int] = []
@@ -90,7 +91,7 @@ class Edges:
         order = self.order().tolist()
         place = dict(zip(order, range(self.d), strict=True))
         parents: list[set[int]] = [set() for _ in order]
-        ends = list(zip(self.causes.tolist(), self.children.tolist(), strict=True))
+        ends = self.pairs()
         for cause, child in ends:
             parents[child].add(cause)
         compelled: list[set[int]] = [set()] * self.d

@@ -41,6 +41,16 @@ def bits_of(nodes: Iterable[int]) -> int:
     return bits
 
 
+def reached(steps: list[int], start: int) -> int:
+    """Return the nodes that steps lead to from a node, which is among them only if a cycle leads back to it."""
+    seen, waiting = steps[start], list(members(steps[start]))
+    while waiting:
+        new = steps[waiting.pop()] & ~seen
+        seen |= new
+        waiting += members(new)
+    return seen
+
+
 class Pdag:
     """A graph with directed and undirected edges, changed in place.
 
@@ -85,7 +95,7 @@ class Pdag:
     def from_edges(cls, edges: Edges, undirected: BoolVector) -> Self:
         """Return the graph of a list of edges, some of which are undirected."""
         graph = cls(edges.d)
-        for a, b, is_line in zip(edges.causes.tolist(), edges.children.tolist(), undirected.tolist(), strict=True):
+        for (a, b), is_line in zip(edges.pairs(), undirected.tolist(), strict=True):
             if is_line:
                 graph.add_line(a, b)
             else:
@@ -193,14 +203,7 @@ class Pdag:
 
     def leads_to(self, a: int, b: int) -> bool:
         """Return whether a directed path leads from a to b."""
-        seen = frontier = self.children[a]
-        while frontier and not seen >> b & 1:
-            reached = 0
-            for v in members(frontier):
-                reached |= self.children[v]
-            frontier = reached & ~seen
-            seen |= frontier
-        return bool(seen >> b & 1)
+        return bool(reached(self.children, a) >> b & 1)
 
     def extension(self, ambiguous: Ambiguity | None = None) -> list[int] | None:
         """Direct the undirected edges without a cycle or a new collider (Dor and Tarsi 1992); return the parents.

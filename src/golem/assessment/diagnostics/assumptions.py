@@ -27,12 +27,11 @@ LEVEL = 0.01
 # With many rows every test rejects, so small effects do not count. The second number of a pair is large.
 _CURVED, _DEPENDENT = (0.01, 0.1), (0.1, 0.25)
 _MANY = 0.2
-# Skewness from which on logarithms may help.
-_LONG_TAIL = 0.5
 _FEWEST_ROWS_PER_EDGE, _FEWEST_ROWS_OF_NORMALITY = 50, 20
 _RANK_TOLERANCE = 1e-6
 # Variances that differ by less hardly change which graph is likeliest, even if a test with many rows detects it.
 _LARGE_FACTOR = 1.25
+# Skewness from which on logarithms may help, and the share of it that they may leave.
 _LONG_TAIL, _SHARE_LEFT = 2.0, 0.3
 # Above this excess kurtosis, ten times that of exponential noise, single rows dominate the covariances.
 _EXTREME = 50.0

@@ -195,7 +195,7 @@ def _by_counts(graph: Edges, coding: Coding, rows: NDArray[np.generic]) -> dict[
 
 def _by_ranges(graph: Edges, coding: Coding, rows: NDArray[np.generic]) -> Iterator[tuple[int, tuple[int]]]:
     """Yield the categories whose levels are ranges of a neighbour that is a number, such as groups of ages."""
-    for edge in zip(graph.causes.tolist(), graph.children.tolist(), strict=True):
+    for edge in graph.pairs():
         j, i = sorted(edge, key=lambda k: not coding.variables[k].is_category)
         if coding.variables[j].is_category and not coding.variables[i].is_category and _are_ranges(rows, j, i):
             yield j, (i,)

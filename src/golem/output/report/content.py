@@ -215,7 +215,7 @@ def _groups(edges: Edges) -> list[list[int]]:
     """Return groups of variables that are mostly connected among themselves, the largest first, hubs first in each."""
     import networkx as nx
 
-    graph = nx.Graph(zip(edges.causes.tolist(), edges.children.tolist(), strict=True))
+    graph = nx.Graph(edges.pairs())
     found = nx.community.louvain_communities(graph, seed=0)
     groups = [
         sorted(group, key=lambda node: (-graph.degree[node], node)) for group in found if len(group) >= SMALLEST_GROUP
@@ -280,7 +280,7 @@ def graph_entry(name: str, rows: Sequence[Mapping[str, Any]], names: tuple[str, 
 
 def _candidates(document: GraphDocument, edges: Edges) -> list[list[Any]]:
     """Return the largest raw weights that are not edges: below the threshold, or removed to break a cycle."""
-    kept = set(zip(edges.causes.tolist(), edges.children.tolist(), strict=True))
+    kept = set(edges.pairs())
     left = [entry for entry in document.raw_weights or () if entry[:2] not in kept]
     largest = max((abs(weight) for *_, weight in left), default=0.0)
     strongest = sorted((entry for entry in left if abs(entry[2]) > 1e-3 * largest), key=lambda entry: -abs(entry[2]))
