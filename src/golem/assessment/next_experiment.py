@@ -193,7 +193,7 @@ def expected_decisions(
 def _children(edges: Edges, chosen: BoolVector) -> dict[int, list[int]]:
     """Return the children of nodes along some edges."""
     found: dict[int, list[int]] = {}
-    for cause, child in zip(edges.causes[chosen].tolist(), edges.children[chosen].tolist(), strict=True):
+    for cause, child in edges.pairs(chosen):
         found.setdefault(cause, []).append(child)
     return found
 

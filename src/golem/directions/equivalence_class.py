@@ -141,7 +141,7 @@ def components(edges: Edges, reversible: BoolVector, known: BoolVector, rank: In
     [(0, 1), (1, 2)]
     """
     parents = parent_lists(edges)
-    fixed = set(zip(edges.causes[known].tolist(), edges.children[known].tolist(), strict=True))
+    fixed = set(edges.pairs(known))
     found = []
     for pairs in connected_edges(edges.causes[reversible], edges.children[reversible], rank):
         nodes = sorted({node for pair in pairs for node in pair}, key=rank.__getitem__)

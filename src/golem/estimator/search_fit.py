@@ -7,7 +7,7 @@ import functools
 import math
 import re
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,7 +22,7 @@ from golem.score.likelihood import GaussianEV, GaussianNV
 from golem.score.node_score import Correlation, NodeScore
 from golem.score.node_scores import Counts, GaussianBlocks
 from golem.score.regression import Regressions
-from golem.score.solution import Progress, Solution, Status, TracePoint
+from golem.score.solution import Progress, Solution, TracePoint
 from golem.score.wide_score import WideColumns
 from golem.search.equal.variance_order import SingularCovarianceError
 from golem.search.search_order import STARTS, search_order
@@ -133,19 +133,9 @@ def _(engine: GaussianBlocks | Counts, task: _Search) -> tuple[Solution, Solutio
     )
     weights = task.score.refit(found.edges)
     deviance = task.score.deviance().total(found.graph) if len(found.costs) else 0.0
-    terms = _terms(weights, deviance / (2 * n), found.score / (2 * n))
-    seconds = time.perf_counter() - began
-    status = _last_report(settings.callback, Progress(stage, 1, 1, seconds, terms["score"], 0.0), found.status)
-    solution = Solution(
-        raw=weights,
-        status=status,
-        terms=terms,
-        trace=(*trace, TracePoint(found.perturbations, seconds, terms)),
-        iterations=found.perturbations,
-        seconds=seconds,
-        stationarity=float("nan"),  # a combinatorial minimum has no gradient
-    )
-    return solution, None
+    terms = deviance / (2 * n), found.score / (2 * n)
+    end = (found.perturbations, began, trace, stage, settings.callback)
+    return Solution.of_search(weights, found.status, terms, *end), None
 
 
 @_run.register
@@ -162,27 +152,9 @@ def _(engine: WideColumns, task: _Search) -> tuple[Solution, Solution | None]:
     weights = score.refit(found.edges)
     deviance = float(GaussianNV().on_dag(weights.residual_variances))
     penalty = float(engine.sparsity.penalties(n, score.d)[weights.number_of_parents].sum()) / (2 * n)
-    terms = _terms(weights, deviance, deviance + penalty)
-    seconds = time.perf_counter() - began
-    status = _last_report(settings.callback, Progress(score.stage, 1, 1, seconds, terms["score"], 0.0), found.status)
-    trace = (TracePoint(found.perturbations, seconds, terms),)
-    return Solution(weights, status, terms, trace, found.perturbations, seconds, float("nan")), None
-
-
-def _last_report(callback: Callable[[Progress], None] | None, progress: Progress, status: Status) -> Status:
-    """Report that a search has ended; return how it ended."""
-    if callback is not None:
-        try:
-            callback(progress)
-        except KeyboardInterrupt:
-            return Status.INTERRUPTED
-    return status
-
-
-def _terms(weights: Regressions, likelihood: float, total: float) -> dict[str, float]:
-    """Return the terms of the score. The weights of edges with categories are NaN and count nothing."""
-    size = float(np.nansum(np.abs(weights.weights)))
-    return {"likelihood": likelihood, "sparsity": total - likelihood, "dag": 0.0, "score": total, "l1": size, "h": 0.0}
+    terms = deviance, deviance + penalty
+    end = (found.perturbations, began, (), score.stage, settings.callback)
+    return Solution.of_search(weights, found.status, terms, *end), None
 
 
 class NameOrder:

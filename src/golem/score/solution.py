@@ -160,6 +160,35 @@ class Solution:
     noise_choice: NoiseChoice | None = None
     rounding: float | None = None
 
+    @classmethod
+    def of_search(
+        cls,
+        fit: Regressions,
+        status: Status,
+        terms: tuple[float, float],
+        perturbations: int,
+        began: float,
+        trace: Sequence[TracePoint] = (),
+        stage: str = "",
+        callback: Callback | None = None,
+        **more: Any,
+    ) -> Solution:
+        """Return the solution of a search over orders that `began` at a time, and report that it has ended.
+
+        `terms` are the likelihood term and the whole score. Weights of edges with categories are NaN and count nothing.
+        """
+        seconds, (likelihood, score) = time.perf_counter() - began, terms
+        found = {"likelihood": likelihood, "sparsity": score - likelihood, "dag": 0.0, "score": score}
+        found |= {"l1": float(np.nansum(np.abs(fit.weights))), "h": 0.0}
+        if callback is not None:
+            try:
+                callback(Progress(stage, 1, 1, seconds, score, 0.0))
+            except KeyboardInterrupt:
+                status = Status.INTERRUPTED
+        points = (*trace, TracePoint(perturbations, seconds, found))
+        # A combinatorial minimum has no gradient.
+        return cls(fit, status, found, points, perturbations, seconds, stationarity=float("nan"), **more)
+
     @functools.cached_property
     def weights(self) -> Array:
         """Raw weights of shape (..., d, d)."""

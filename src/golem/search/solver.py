@@ -20,13 +20,13 @@ from numpy.typing import NDArray
 from golem.data.moments import Moments
 from golem.graphs.dag import is_dag, topological_order
 from golem.runtime.devices import Placement
-from golem.runtime.types import BoolMatrix, Indices, Vector
+from golem.runtime.types import BoolMatrix, Indices
 from golem.score.gaussian_columns import GaussianColumns
 from golem.score.likelihood import GaussianEV, GaussianTied, Likelihood
 from golem.score.node_score import Correlation
 from golem.score.noise_choice import NoiseChoice, NoiseScores
 from golem.score.regression import Regressions, unsupported_edges
-from golem.score.solution import Callback, Progress, Solution, Status, TracePoint
+from golem.score.solution import Callback, Solution
 from golem.score.sparsity import L0
 from golem.score.wide_score import WideColumns
 from golem.search.equal.variance_order import precedence
@@ -124,23 +124,18 @@ class Order:
         problem = OrderProblem(moments, penalties, allowed, required, seed, callback)
         found, choice = self._search_supported(problem, likelihood, sparsity, start, stage)
         likelihood = likelihood if choice is None else choice.likelihood
-        terms = _terms(found.regressions, likelihood, penalties, moments.n)
-        seconds = time.perf_counter() - began
-        trace = (*found.trace, TracePoint(found.perturbations, seconds, terms))
-        status = found.status
-        if callback is not None:
-            try:
-                callback(Progress(stage, 1, 1, seconds, terms["score"], 0.0))
-            except KeyboardInterrupt:
-                status = Status.INTERRUPTED
-        return Solution(
-            raw=found.regressions,
-            status=status,
-            terms=terms,
-            trace=trace,
-            iterations=found.perturbations,
-            seconds=seconds,
-            stationarity=float("nan"),  # a combinatorial minimum has no gradient
+        fit = found.regressions
+        L = float(likelihood.on_dag(fit.residual_variances))
+        score = L + float(penalties[fit.number_of_parents].sum()) / (2 * moments.n)
+        return Solution.of_search(
+            fit,
+            found.status,
+            (L, score),
+            found.perturbations,
+            began,
+            found.trace,
+            stage,
+            callback,
             noise_choice=choice,
             rounding=found.rounding,
         )
@@ -245,11 +240,3 @@ def _without_pairs(problem: OrderProblem, fit: Regressions, edges: Indices) -> O
     allowed = ~np.eye(d, dtype=bool) if problem.allowed is None else problem.allowed.copy()
     allowed[i, j] = allowed[j, i] = False
     return dataclasses.replace(problem, allowed=allowed)
-
-
-def _terms(fit: Regressions, likelihood: Likelihood, penalties: Vector, n: int) -> dict[str, float]:
-    """Return the terms of the score on a DAG, where log|det(I - B)| and h are zero."""
-    L = float(likelihood.on_dag(fit.residual_variances))
-    penalty = float(penalties[fit.number_of_parents].sum()) / (2 * n)
-    size = float(np.abs(fit.weights).sum())
-    return {"likelihood": L, "sparsity": penalty, "dag": 0.0, "score": L + penalty, "l1": size, "h": 0.0}
