@@ -32,9 +32,8 @@ data = partial(typer.Option, rich_help_panel="Data")
 
 # The options that the help of a command with many options shows first; --help-all shows all.
 EVERYDAY = (
-    "output", "verbose", "bootstrap", "require", "forbid", "knowledge", "tiers", "outcome", "exogenous", "missing",
-    "categorical", "columns", "drop", "log", "methods", "truth", "environment", "targets",
-    "lags", "time", "unit",
+    "output", "verbose", "bootstrap", "require", "forbid", "tiers", "outcome", "exogenous", "missing", "categorical",
+    "drop", "log", "methods", "truth", "environment", "targets", "lags", "unit",
 )  # fmt: skip
 
 
@@ -89,10 +88,9 @@ AutoMissing = Annotated[
     Literal["auto", "error", "drop", "em"],
     data(
         "--missing",
-        help="Treatment of missing values: Gaussian EM where it applies, else the complete rows if most are complete "
-        "(auto); estimate means and covariances by Gaussian EM (em); drop their rows (drop); or stop (error). Empty "
-        "cells, NA, N/A, NaN, null, none and the marks * ? . - count as missing (but - is a value in a column that "
-        "also contains +).",
+        help="Missing values: Gaussian EM (em), drop their rows (drop), stop (error), or EM where it applies and else "
+        "drop if most rows are complete (auto). Empty cells, NA, NaN, null, none and * ? . - are missing (but - is a "
+        "value next to +).",
     ),
 ]
 Strict = Annotated[
