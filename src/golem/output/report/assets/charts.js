@@ -81,7 +81,8 @@ const scatterLines = new Map((content.scatters?.lines ?? []).map(([source, targe
 
 function scatterCharts(edge) {
   const line = scatterLines.get(edge.id);
-  if (!line) return [];
+  const rowsMissing = content.kind === "model" && !content.scatters && variables === null && !edge.candidate;
+  if (!line) return rowsMissing ? [make("p", { class: "hint" }, "For a scatter plot, use golem fit --scatter, or model.report(..., rows=table).")] : [];
   const [cause, effect] = [names[edge.source], names[edge.target]];
   const [values, residuals] = [content.scatters.values[edge.source], content.scatters.residuals[edge.target]];
   const fitted = values.map((value) => line.intercept + line.slope * value);
