@@ -162,7 +162,7 @@ def test_the_same_command_continues_after_sigterm_with_the_same_result(table):
         ),
         ("golem.search.tied_order.robust_variance_order", [], "The best graph so far is saved in out."),
         pytest.param(
-            *("golem.workflow.steps.bootstrap", ["--bootstrap", "5"], "The graph and 0 replicates are saved in out."),
+            *("golem.workflow.steps.bootstrap", ["--bootstrap", "5"], "The graph and 0 resamples are saved in out."),
             marks=pytest.mark.slow,
         ),
         ("golem.workflow.steps.diagnose", [], "The graph, without the checks, is saved in out."),

@@ -107,7 +107,7 @@ def assess(
         found = resample(model, source.table, replicates, seed, output, progress)
         supplement = dataclasses.replace(supplement, bootstrap=found)
         if found is None or found.interrupted:
-            return supplement, f"The graph and {counted(0 if found is None else found.replicates, 'replicate')} are"
+            return supplement, f"The graph and {counted(0 if found is None else found.replicates, 'resample')} are"
     if checks:
         try:
             checked = check(model, lambda: source.checked_rows, progress)

@@ -232,7 +232,7 @@ function edgeDetails(chosen) {
   const interval = (low, high) => (low === undefined || low === null ? null : `${number(low)} to ${number(high)}`);
   const link = isLink(edge);
   const direction = own ? directionText(directionOf(edge)) : null;
-  const share = (value, way) => (value === undefined || value === null ? null : `${percent(value)} of the replicates${way}${content.overstated ? " (too high: rows depend on each other)" : ""}`);
+  const share = (value, way) => (value === undefined || value === null ? null : `${percent(value)} of the resamples${way}${content.overstated ? " (too high: rows depend on each other)" : ""}`);
   const facts = [
     ["Weight (original units)", edge.weight == null || link ? null : number(edge.weight, 4)],
     ["Standard error (original units)", edge.standard_error == null || link ? null : `${number(edge.standard_error, 2)} ${content.overstated ? "(too small: rows depend on each other)" : "assuming the graph is right and the rows are independent"}`],
