@@ -101,7 +101,7 @@ def compare(
     from golem.data.source import open_table
     from golem.data.targets import read_targets
     from golem.data.typed_edges import with_edges
-    from golem.workflow.steps import naming, require_kept, title_of
+    from golem.workflow.steps import naming_table, require_kept, title_of
 
     chosen = [name for name in options.all_names(methods) if name]
     everything = not chosen
@@ -116,7 +116,7 @@ def compare(
         reading = table.reading
         if environment is not None:
             reading = dataclasses.replace(reading, environment=environment)
-        with showing_warnings(quiet), naming([data], [] if targets is None else [targets]):
+        with showing_warnings(quiet), naming_table([data], [] if targets is None else [targets]):
             known_targets = None if targets is None else read_targets(targets)
             series = SeriesChoice(options.number_of_lags(lags), time, unit)
             series.check()
@@ -130,7 +130,7 @@ def compare(
             )
         obeyed = with_edges(known, forbid, require, with_lags(source.names, series.lags))
         others = [file for file in (truth, targets) if file is not None]
-        with showing_warnings(quiet), bars.comparing(time_limit) as show, naming([data], others):
+        with showing_warnings(quiet), bars.comparing(time_limit) as show, naming_table([data], others):
             how = {"knowledge": obeyed, "missing": table.missing, "time_limit": time_limit, "callback": show}
             result = compare_source(source, chosen or None, truth, bars, **how)
         result = _with_options(result)

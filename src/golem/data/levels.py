@@ -28,8 +28,8 @@ from golem.runtime.names import column_names
 from golem.runtime.problems import Declare, Set, Text
 
 # Number of rows per level or cell.
-Counts = Mapping[str, int]
-NO_COUNTS: Counts = MappingProxyType({})
+LevelCounts = Mapping[str, int]
+NO_COUNTS: LevelCounts = MappingProxyType({})
 # Whole numbers may be codes if there are at most FEW_VALUES different ones, each in so many rows on average.
 ROWS_PER_VALUE = 10
 # Most columns with more values have more in these rows already, so that the others need not be counted.
@@ -70,7 +70,7 @@ _WITH_UNIT = re.compile(r"[+-]?\d[\d.,]*\s*([^\d\s.,:/-][^\d]*)")
 _OTHER_NUMBER = re.compile(r"[+-]?[$€£¥]?\s?[+-]?\d[\d\s.,']*\s?[%$€£¥]?")
 
 
-def are_few_integers(counts: Counts) -> bool:
+def are_few_integers(counts: LevelCounts) -> bool:
     """Return whether numbers may be codes of categories: few different whole numbers in many rows each."""
     few = _are_few(len(counts), sum(counts.values()))
     return few and all(re.fullmatch(r"-?\d+", level) for level in counts)
@@ -81,7 +81,7 @@ def _are_few(values: int, rows: int) -> bool:
     return 1 < values <= FEW_VALUES and rows >= ROWS_PER_VALUE * values
 
 
-def is_text(counts: Counts, parse: Callable[[str], float | None] = parsed) -> bool:
+def is_text(counts: LevelCounts, parse: Callable[[str], float | None] = parsed) -> bool:
     """Return whether a column with these cells is text, and not numbers with some other cells.
 
     In a column of numbers these cells are errors: at most three texts, markers of missing values such as "unknown",
@@ -114,7 +114,7 @@ def _is_missing(cell: str) -> bool:
     return NO_MARKERS.is_missing(cell, "")
 
 
-def levels_among(counts: Counts, is_missing: Callable[[str], bool] = _is_missing) -> dict[str, int]:
+def levels_among(counts: LevelCounts, is_missing: Callable[[str], bool] = _is_missing) -> dict[str, int]:
     """Return the rows per level, given those per text: without blanks around them, and without missing values.
 
     A minus next to a plus is a level; alone, it marks missing values.
@@ -125,7 +125,7 @@ def levels_among(counts: Counts, is_missing: Callable[[str], bool] = _is_missing
     return {cell: n for cell, n in joined.items() if not is_missing(cell) or (cell == "-" and "+" in joined)}
 
 
-def categories(counts: Mapping[str, Counts], chosen: Collection[str] = ()) -> dict[str, Variable]:
+def categories(counts: Mapping[str, LevelCounts], chosen: Collection[str] = ()) -> dict[str, Variable]:
     """Return the categories with these rows per level.
 
     Raises
@@ -139,7 +139,7 @@ def categories(counts: Mapping[str, Counts], chosen: Collection[str] = ()) -> di
     return {name: Variable.of_counts(name, levels) for name, levels in counts.items()}
 
 
-def _refused(name: str, counts: Counts, chosen: bool) -> Unusable | None:
+def _refused(name: str, counts: LevelCounts, chosen: bool) -> Unusable | None:
     """Return why a column is not a category; None if it is."""
     n = sum(counts.values())
     if counts and not chosen and all(map(_is_date, counts)):
@@ -152,7 +152,7 @@ def _are_too_many(levels: int, n: int) -> bool:
     return 2 < n == levels or levels > max(_MANY_LEVELS, n / 2) or levels > _MOST_USED_LEVELS
 
 
-def identifiers(name: str, counts: Counts, n: int | None, chosen: bool = False) -> Unusable:
+def identifiers(name: str, counts: LevelCounts, n: int | None, chosen: bool = False) -> Unusable:
     """Describe a column with too many levels; n is None if not all of them were counted.
 
     `chosen` says that the user has declared the column as a category.
@@ -169,7 +169,7 @@ def identifiers(name: str, counts: Counts, n: int | None, chosen: bool = False) 
     return Unusable("text", (name,), sentence, keep, values={} if n is None else counts)
 
 
-def dates(name: str, example: str, counts: Counts = NO_COUNTS) -> Unusable:
+def dates(name: str, example: str, counts: LevelCounts = NO_COUNTS) -> Unusable:
     """Describe a column of dates or times; `counts` has the rows per value, if they were counted."""
     few = len(counts) > 1 and not _are_too_many(len(counts), sum(counts.values()))
     what, one, numbers = (
@@ -183,7 +183,7 @@ def dates(name: str, example: str, counts: Counts = NO_COUNTS) -> Unusable:
     return Unusable("date", (name,), f"Column {name!r} contains {what}{such}.", keep, values=counts)
 
 
-def warn_of_similar_levels(counts: Mapping[str, Counts]) -> None:
+def warn_of_similar_levels(counts: Mapping[str, LevelCounts]) -> None:
     """Warn of levels that look alike, given the rows per level of each category."""
     for name, levels in counts.items():
         spellings: dict[str, list[str]] = {}
@@ -215,7 +215,7 @@ def warn_of_blanks(cells: Mapping[str, Collection[str]], variables: Mapping[str,
             )
 
 
-def warn_of_absent_texts(counts: Mapping[str, Counts]) -> None:
+def warn_of_absent_texts(counts: Mapping[str, LevelCounts]) -> None:
     """Warn of texts such as "none" in memory that count as missing, given the rows of all texts of each category."""
     for name, cells in counts.items():
         levels = levels_among(cells)
@@ -228,13 +228,13 @@ def warn_of_absent_texts(counts: Mapping[str, Counts]) -> None:
             )
 
 
-def warn_of_single_rows(counts: Mapping[str, Counts]) -> None:
+def warn_of_single_rows(counts: Mapping[str, LevelCounts]) -> None:
     """Warn of levels with one row, given the rows per level of each category."""
     found = {name: [level for level, count in levels.items() if count == 1] for name, levels in counts.items()}
     _warn_of_levels(found, "only one row", "their effects cannot be distinguished from noise")
 
 
-def warn_of_rare_levels(counts: Mapping[str, Counts]) -> None:
+def warn_of_rare_levels(counts: Mapping[str, LevelCounts]) -> None:
     """Warn of rare levels, with one row or few, and of similar ones, given the rows per level of each category."""
     warn_of_similar_levels(counts)
     warn_of_single_rows(counts)
@@ -272,7 +272,7 @@ def note_of_codes(codes: Mapping[str, int], remedy: str = "", names: Sequence[st
     )
 
 
-def note_of_texts(counts: Mapping[str, Counts], remedy: str = "") -> str:
+def note_of_texts(counts: Mapping[str, LevelCounts], remedy: str = "") -> str:
     """Return the sentence about categories that would be numbers without a few texts; empty if there are none.
 
     `counts` has the rows per level of each category. By default, the remedy is for tables in files.
@@ -296,13 +296,13 @@ def note_of_texts(counts: Mapping[str, Counts], remedy: str = "") -> str:
     )
 
 
-def _texts_among_numbers(counts: Counts) -> Counts:
+def _texts_among_numbers(counts: LevelCounts) -> LevelCounts:
     """Return the rows per text of a category whose other levels, nearly all rows, are numbers."""
     texts = {level: rows for level, rows in counts.items() if rows and parsed(level) is None}
     return texts if 0 < sum(texts.values()) <= _LITTLE_TEXT * sum(counts.values()) else {}
 
 
-def warn_of_texts(counts: Mapping[str, Counts], remedy: str = "") -> None:
+def warn_of_texts(counts: Mapping[str, LevelCounts], remedy: str = "") -> None:
     """Warn of categories that would be numbers without a few texts; see `note_of_texts`."""
     if sentence := note_of_texts(counts, remedy):
         warn_user(sentence, DataWarning)

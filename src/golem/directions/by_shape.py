@@ -24,7 +24,7 @@ from golem.data.dependence import without_sorting
 from golem.directions.class_members import Blocks
 from golem.directions.equivalence_class import Component, Family, Parents, parent_lists
 from golem.directions.member_scores import BestMembers
-from golem.directions.residual_tests import dependence
+from golem.directions.residual_tests import residual_dependence
 from golem.directions.undirected_models import advantages
 from golem.graphs.edges import Edges
 from golem.runtime.threads import blas_threads_for
@@ -191,7 +191,7 @@ class _Gate:
         if key not in self._found:
             P = self._Z[:, sorted(parents, key=self._rank.__getitem__)]
             residual = self._Z[:, j] - P @ np.linalg.lstsq(P.T @ P, P.T @ self._Z[:, j])[0]
-            self._found[key] = dependence(residual, P, self._n).p_values if parents else np.ones(0)
+            self._found[key] = residual_dependence(residual, P, self._n).p_values if parents else np.ones(0)
         return self._found[key]
 
 

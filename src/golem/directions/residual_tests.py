@@ -15,7 +15,7 @@ from golem.runtime.types import Matrix, Vector
 _RANK_TOLERANCE = 1e-9
 
 
-class Dependence(NamedTuple):
+class ResidualDependence(NamedTuple):
     """The dependence of a residual on each of k regressors.
 
     Parameters
@@ -31,7 +31,7 @@ class Dependence(NamedTuple):
     effects: Vector
 
 
-def dependence(residual: Vector, regressors: Matrix, n: float | None = None) -> Dependence:
+def residual_dependence(residual: Vector, regressors: Matrix, n: float | None = None) -> ResidualDependence:
     """Test whether the residual of a least-squares regression is independent of each regressor.
 
     A residual is never correlated with its regressors, but functions of the two are correlated if the linear model is
@@ -58,9 +58,9 @@ def dependence(residual: Vector, regressors: Matrix, n: float | None = None) -> 
     >>> cause, noise = rng.laplace(size=(2, 1000))
     >>> effect = cause + noise
     >>> slope, back = np.polyfit(cause, effect, 1)[0], np.polyfit(effect, cause, 1)[0]
-    >>> bool(dependence(effect - slope * cause, cause[:, None]).p_values[0] > 0.05)
+    >>> bool(residual_dependence(effect - slope * cause, cause[:, None]).p_values[0] > 0.05)
     True
-    >>> bool(dependence(cause - back * effect, effect[:, None]).p_values[0] < 1e-6)
+    >>> bool(residual_dependence(cause - back * effect, effect[:, None]).p_values[0] < 1e-6)
     True
     """
     from scipy.special import gammaincc
@@ -80,7 +80,7 @@ def dependence(residual: Vector, regressors: Matrix, n: float | None = None) -> 
         statistics[i] = n * (np.sum(linear**2) + np.sum(curved**2))
         freedom[i] = max(len(linear) + curved.size, 1)
     p_values = gammaincc(freedom / 2, statistics / 2)  # the upper tail of chi squared
-    return Dependence(p_values, np.sqrt(np.maximum(statistics - freedom, 0) / n))
+    return ResidualDependence(p_values, np.sqrt(np.maximum(statistics - freedom, 0) / n))
 
 
 def _standardized(columns: Matrix) -> Matrix:

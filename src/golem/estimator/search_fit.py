@@ -141,13 +141,13 @@ def _(engine: GaussianBlocks | Counts, task: _Search) -> tuple[Solution, Solutio
 @_run.register
 def _(engine: WideColumns, task: _Search) -> tuple[Solution, Solution | None]:
     """Search over very many columns, whose correlations are computed when they are needed."""
-    from golem.search.wide.solve import Effort, learn_wide  # imports numba
+    from golem.search.wide.solve import WideEffort, learn_wide  # imports numba
 
     settings, n, score = task.settings, engine.moments.n, task.score
     began = time.perf_counter()
     seed = settings.random_state if isinstance(settings.random_state, int) else 0
     device = settings.placement(engine.moments.d).device
-    how = Effort(task.solver.effort, task.solver.time_limit, device, seed)
+    how = WideEffort(task.solver.effort, task.solver.time_limit, device, seed)
     found = learn_wide(engine.moments, engine.sparsity, how, settings.callback)
     weights = score.refit(found.edges)
     deviance = float(GaussianNV().on_dag(weights.residual_variances))

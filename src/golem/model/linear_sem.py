@@ -13,8 +13,15 @@ from golem.data.moments import Moments
 from golem.data.table_input import is_table, rows_and_names
 from golem.graphs.dag import AdjustmentKind, adjustment_set, is_dag
 from golem.graphs.named_graph import NamedGraph
-from golem.model.linear_equations import NOISE_SHAPES, Intervened, LinearEquations, Prediction, condition, number_of
-from golem.model.named_matrix import NamedMatrix
+from golem.model.linear_equations import (
+    NOISE_SHAPES,
+    Intervened,
+    LinearEquations,
+    NamedMatrix,
+    Prediction,
+    condition,
+    number_of,
+)
 from golem.runtime.messages import quoted
 from golem.runtime.names import column_names
 from golem.runtime.problems import Parameter, ProblemError

@@ -34,7 +34,7 @@ from golem.runtime.progress import Counter, ProgressDisplay
 from golem.studio.columns import Columns, describe_columns
 from golem.studio.edits import Edge, Rule, State, command_words, script_text
 from golem.studio.picture import picture
-from golem.workflow.steps import check, check_directions, learn, naming, search_again, title_of, write
+from golem.workflow.steps import check, check_directions, learn, naming_table, search_again, title_of, write
 from golem.workflow.usable_table import UsableTable
 
 SEED = 0
@@ -139,7 +139,7 @@ class Desk:
 
         def step() -> Table:
             table = opened.read(progress)
-            with naming([task.path]), opened.source.describing_refusal(opened.missing, progress):
+            with naming_table([task.path]), opened.source.describing_refusal(opened.missing, progress):
                 require_enough_rows(table)
             opened.require_usable(clone(model).set_params(missing=opened.missing), table)
             return table
@@ -156,7 +156,7 @@ class Desk:
         key = self._table and (self._table[0], knowledge)
         if self._learned is None or self._learned[0] != key:
             model = Golem(knowledge=knowledge, missing=opened.missing, evidence="fast", **task.state.order())
-            with naming([task.path]):
+            with naming_table([task.path]):
                 learn(model, table, progress)
             model.set_params(evidence="auto")  # the rows of the table are here; `assess` checks the directions
             self._learned = key, model

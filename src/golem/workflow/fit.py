@@ -40,7 +40,17 @@ from golem.runtime.messages import quoted, warn_user
 from golem.runtime.names import suggests_parameters
 from golem.runtime.problems import Parameter, ProblemError, Text
 from golem.runtime.progress import ProgressDisplay
-from golem.workflow.steps import SILENT, assess, choose, learn, naming, require_kept, title_of, was_interrupted, write
+from golem.workflow.steps import (
+    SILENT,
+    assess,
+    choose,
+    learn,
+    naming_table,
+    require_kept,
+    title_of,
+    was_interrupted,
+    write,
+)
 from golem.workflow.usable_table import UsableTable
 
 
@@ -262,7 +272,7 @@ def fit_file(
             _add_edges(model, listed(forbid), listed(require), names, source.all_names, progress)
             table = opened.read(progress)
             model.set_params(missing=opened.missing)
-            with naming(paths):
+            with naming_table(paths):
                 if model.settings.counts_edges:
                     with source.describing_refusal(opened.missing, progress):
                         require_enough_rows(table)
@@ -281,7 +291,7 @@ def fit_file(
 
         summary, selection = opened.learn(learn_graph, progress)
         source = opened.source
-        with naming(paths):
+        with naming_table(paths):
             if selection is not None:
                 model.remember(selection=selection)
             title = title_of(paths)

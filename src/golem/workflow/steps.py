@@ -218,7 +218,7 @@ def title_of(paths: Sequence[str]) -> str:
 
 
 @contextlib.contextmanager
-def naming(data: Sequence[str], others: Sequence[object] = ()) -> Iterator[None]:
+def naming_table(data: Sequence[str], others: Sequence[object] = ()) -> Iterator[None]:
     """Begin error messages about the rows with the name of the file, unless they are about another file."""
     try:
         yield

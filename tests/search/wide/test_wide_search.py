@@ -15,8 +15,8 @@ from golem.search.order_kernel_arrays import POSITION
 from golem.search.search_order import search_order
 from golem.search.wide import column_kernels, screening
 from golem.search.wide.candidates import find_candidates, simple_problem
-from golem.search.wide.search import Lists, WideSearch
-from golem.search.wide.solve import Effort, class_directions, learn_wide
+from golem.search.wide.search import WideLists, WideSearch
+from golem.search.wide.solve import WideEffort, class_directions, learn_wide
 from golem.simulate import simulate
 
 
@@ -33,7 +33,7 @@ def search() -> WideSearch:
     Z = columns(80, 300, 3)
     penalty = float(np.log(300) + 2 * np.log(80))
     found = find_candidates(Z, [str(j) for j in range(80)], penalty, 149, "cpu", lambda stage, share: None)
-    lists = Lists.of(found.one, found.other, found.likely, 80)
+    lists = WideLists.of(found.one, found.other, found.likely, 80)
     search = WideSearch(Z, np.arange(300), lists, simple_problem(300, 80, penalty, 149))
     search.begin(np.argsort(found.explained))
     search.climb()
@@ -75,7 +75,7 @@ def test_screening_of_dense_tables_keeps_the_strongest(monkeypatch: pytest.Monke
 def test_correlations_of_some_rows_are_those_of_numpy() -> None:
     Z, rows = columns(6, 203, 1), np.arange(0, 203, 2)
     ids, R = np.arange(6), np.zeros((6, 6))
-    lists = Lists.of(*np.triu_indices(6, 1), np.ones(15, dtype=bool), 6)
+    lists = WideLists.of(*np.triu_indices(6, 1), np.ones(15, dtype=bool), 6)
     search = WideSearch(Z, rows, lists, simple_problem(len(rows), 6, 5.0, 5))
     R[np.repeat(ids, 5), lists.others] = search.candidates.targets
     expected = np.corrcoef(Z[:, rows].astype(float))
@@ -104,7 +104,7 @@ def test_edges_point_forward_in_the_order(search: WideSearch) -> None:
 @pytest.mark.parametrize(("n", "graph"), [(300, "ER1"), (300, "ER2"), (1000, "ER2")])
 def test_score_is_as_good_as_with_a_covariance(n: int, graph: str) -> None:
     X = simulate(90, n, graph, random_state=1).data
-    found = learn_wide(moments_of(X), L0(), Effort())
+    found = learn_wide(moments_of(X), L0(), WideEffort())
     dense = search_order(GaussianColumns(np.corrcoef(X.T), n, L0().penalties(n, 90)), effort="default")
     assert found.costs.sum() <= dense.score + 1e-3 * abs(dense.score)
 
@@ -133,7 +133,7 @@ def test_reversal_of_a_collider_costs_one_edge() -> None:
     Z = rng.normal(size=(3, 2000))
     Z[2] += Z[0] + Z[1]
     Z = ((Z - Z.mean(axis=1, keepdims=True)) / Z.std(axis=1, keepdims=True)).astype(np.float32)
-    lists = Lists.of(*np.triu_indices(3, 1), np.ones(3, dtype=bool), 3)
+    lists = WideLists.of(*np.triu_indices(3, 1), np.ones(3, dtype=bool), 3)
     search = WideSearch(Z, np.arange(2000), lists, simple_problem(2000, 3, 9.0, 2))
     search.begin(np.arange(3))
     search.climb()

@@ -12,7 +12,7 @@ from golem.assessment.diagnostics.checked_model import CheckedModel
 from golem.assessment.diagnostics.finding import Verdict, look_at, note, ok, warning
 from golem.assessment.p_values import holm
 from golem.data.moments import Moments
-from golem.directions.residual_tests import dependence, normality_test, standardized_moments
+from golem.directions.residual_tests import normality_test, residual_dependence, standardized_moments
 from golem.runtime.messages import counted, quoted, shortened
 from golem.runtime.problems import Declare, Set, Text
 from golem.runtime.types import BoolMatrix, Matrix, Vector
@@ -94,7 +94,7 @@ def edge_assumptions(graph: BoolMatrix, X: Matrix) -> list[EdgeAssumptions]:
         residual = y - onto @ (onto.T @ y)
         if residual.std() <= _RANK_TOLERANCE * y.std():
             continue
-        tests = dependence(residual, P / scale)
+        tests = residual_dependence(residual, P / scale)
         for k, i in enumerate(parents):
             bend = _curvature(residual, P[:, k] / scale[k], onto)
             found.append(EdgeAssumptions(int(i), int(j), *bend, float(tests.effects[k]), float(tests.p_values[k])))

@@ -126,7 +126,7 @@ class CheckedModel:
     @functools.cached_property
     def row_numbers(self) -> Indices:
         """The numbers of the given rows that are complete, from 0."""
-        return np.zeros(0, dtype=np.intp) if self.given is None else complete_rows(self.given.rows)
+        return np.zeros(0, dtype=np.intp) if self.given is None else complete_row_numbers(self.given.rows)
 
     @functools.cached_property
     def rows(self) -> Matrix | None:
@@ -169,7 +169,7 @@ def residuals(centred: Matrix, fit: Regressions) -> Matrix:
     return np.asarray(centred - (explain @ centred.T).T)
 
 
-def complete_rows(rows: Matrix) -> Indices:
+def complete_row_numbers(rows: Matrix) -> Indices:
     """Return the numbers of the rows without missing values."""
     return np.flatnonzero(np.isfinite(rows).all(axis=1))
 

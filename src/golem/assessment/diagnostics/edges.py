@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from golem.assessment.diagnostics.checked_model import complete_rows, rows_of_model
+from golem.assessment.diagnostics.checked_model import complete_row_numbers, rows_of_model
 from golem.directions.by_variance import rises_of_deviance
 from golem.directions.equivalence_class import components
 from golem.directions.learned_graph import known
@@ -243,6 +243,6 @@ def model_scatters(model: Golem, X: Any) -> list[EdgeScatter]:
     if graph.reversible is None or np.isnan(graph.residual_variances).any() or d > _MOST_COLUMNS:
         return []
     rows = rows_of_model(X, model.table_.coding)
-    rows = rows[complete_rows(rows)]
+    rows = rows[complete_row_numbers(rows)]
     most = min(_MOST_POINTS, max(_FEWEST_POINTS, _MOST_VALUES // d))
     return edge_scatters(graph.matrix(graph.weights), graph.matrix(), rows, most) if len(rows) else []

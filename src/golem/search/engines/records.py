@@ -214,14 +214,14 @@ class RecordEngine(Engine):
 
     def chains(self, lists: Lists, starts: Sequence[Start], seeds: Sequence[int]) -> list[Chain]:
         """Return one chain per start; those that restart share their records."""
-        shared = Records(self, lists) if self.d <= FEW else None
+        shared = SharedRecords(self, lists) if self.d <= FEW else None
         return [
-            RecordChain(self, shared or Records(self, lists), lists, start, seed)
+            RecordChain(self, shared or SharedRecords(self, lists), lists, start, seed)
             for start, seed in zip(starts, seeds, strict=True)
         ]
 
 
-class Records:
+class SharedRecords:
     """The records of one or several chains, with scratch space. Chains that share them must not run at a time."""
 
     def __init__(self, engine: RecordEngine, lists: Lists) -> None:
@@ -249,7 +249,7 @@ class Records:
 class RecordChain(Chain):
     """A chain that asks for more room when its records fill the memory."""
 
-    def __init__(self, engine: RecordEngine, records: Records, lists: Lists, start: Start, seed: int) -> None:
+    def __init__(self, engine: RecordEngine, records: SharedRecords, lists: Lists, start: Start, seed: int) -> None:
         total, d = lists.candidates.slots.shape[1], len(start.order)
         given = lists.problem, lists.candidates, empty_state(d, total), empty_agenda(0, 0, 0)
         super().__init__(engine.engine_arrays(*given, records.work, _own()), start, seed)

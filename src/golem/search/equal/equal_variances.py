@@ -49,7 +49,7 @@ _ROOM = 16
 _THREADS_PAY_FROM = 300
 
 
-class Screen(NamedTuple):
+class ScreenedEdges(NamedTuple):
     """Results of the regressions on all predecessors, from which the choice of parents starts.
 
     Candidate edge e leads from `causes[e]` to `children[e]`; edges are grouped by child. `variances` (d,) are the
@@ -130,7 +130,7 @@ def fit_equal_variances(
         children, causes = (order[to_numpy(places)] for places in xp.nonzero(candidates))
         place = np.argsort(order)
         numbers = (to_numpy(x)[place].astype(float) for x in (variances, precisions))
-        screen = Screen(children, causes, *numbers)
+        screen = ScreenedEdges(children, causes, *numbers)
     found = fit_order(S, n, order, penalty, allowed, required, screen, deadline)
     return dataclasses.replace(found, rounding=rounding)
 
@@ -155,7 +155,7 @@ def fit_order(
     penalty: ArrayLike,
     allowed: BoolMatrix | None = None,
     required: BoolMatrix | None = None,
-    screen: Screen | None = None,
+    screen: ScreenedEdges | None = None,
     deadline: float = math.inf,
 ) -> FittedGraph:
     """Choose parents along an order, fit their weights by least squares, and improve the order.
@@ -189,7 +189,7 @@ def _start(
     penalties: Vector,
     allowed: BoolMatrix | None,
     required: BoolMatrix | None,
-    screen: Screen | None,
+    screen: ScreenedEdges | None,
 ) -> kernels.Choice:
     """Return the problem in the form that the kernels use, with the initial parents."""
     from golem.search.equal import variance_kernels as kernels  # imports numba

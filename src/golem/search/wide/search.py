@@ -36,7 +36,7 @@ _FIRST_VISITS, _VISITS, _AFTER_KICK, _AFTER_REVERSAL = 1, 20, 60, 200
 _LONGEST = 250
 
 
-class Lists(NamedTuple):
+class WideLists(NamedTuple):
     """The candidates of every node, sorted: the first place of each node, others, and whether they are likely.
 
     `back` has the places of the nodes in the lists of their candidates.
@@ -48,7 +48,7 @@ class Lists(NamedTuple):
     back: Indices
 
     @classmethod
-    def of(cls, one: Indices, other: Indices, likely: BoolVector, d: int) -> Lists:
+    def of(cls, one: Indices, other: Indices, likely: BoolVector, d: int) -> WideLists:
         """Return the lists of sorted pairs, each of which is given once, with the lower end first."""
         degree = np.bincount(one, minlength=d) + np.bincount(other, minlength=d)
         if degree.max(initial=0) > _LONGEST:  # hubs: their likely pairs come first
@@ -79,7 +79,7 @@ class WideSearch:
         Standardized columns, in rows.
     rows : ndarray of int
         The rows to use.
-    lists : Lists
+    lists : WideLists
         The candidates.
     problem : CorrelationProblem
         The score.
@@ -91,7 +91,7 @@ class WideSearch:
         self,
         Z: Columns,
         rows: Indices,
-        lists: Lists,
+        lists: WideLists,
         problem: arrays.CorrelationProblem,
         check: Callable[[str, float], None] = lambda stage, share: None,
     ) -> None:

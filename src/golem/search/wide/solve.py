@@ -19,7 +19,7 @@ from golem.score.sparsity import L0
 from golem.search.order_kernel_arrays import COST, POSITION
 from golem.search.wide.candidates import WideCandidates, find_candidates, missed_pairs, simple_problem
 from golem.search.wide.class_kernels import label_edges, sort_nodes
-from golem.search.wide.search import Lists, WideSearch
+from golem.search.wide.search import WideLists, WideSearch
 
 # Perturbations per node.
 _PERTURBATIONS = {"fast": 2, "default": 6, "thorough": 40}
@@ -56,7 +56,7 @@ class WideClock:
 
 
 @dataclass(frozen=True)
-class Effort:
+class WideEffort:
     """How long to search."""
 
     effort: str = "default"
@@ -65,7 +65,7 @@ class Effort:
     random_state: int = 0
 
 
-def learn_wide(moments: WideMoments, sparsity: L0, how: Effort, callback: Callback | None = None) -> WideGraph:
+def learn_wide(moments: WideMoments, sparsity: L0, how: WideEffort, callback: Callback | None = None) -> WideGraph:
     """Search for the graph with the lowest score, with free noise variances."""
     clock = WideClock(how.time_limit, callback)
     Z, d, n = moments.standardized_columns, moments.d, moments.n
@@ -75,7 +75,7 @@ def learn_wide(moments: WideMoments, sparsity: L0, how: Effort, callback: Callba
         found = candidates_of(moments, Z, penalty, how.device, clock)
         problem = simple_problem(n, d, penalty, most_parents(n))
         order = np.argsort(found.explained.round(9), kind="stable")
-        search = WideSearch(Z, np.arange(n), Lists.of(found.one, found.other, found.likely, d), problem, clock)
+        search = WideSearch(Z, np.arange(n), WideLists.of(found.one, found.other, found.likely, d), problem, clock)
         search.begin(order)
         search.climb()
         search = _extended(search, Z, problem, how.device, clock, moments)
@@ -132,7 +132,7 @@ def _extended(
         likely[np.searchsorted(union, keys)] = True
         moments.memory["candidates"] = WideCandidates(union // d, union % d, likely, found.explained)
         order = np.argsort(search.shared.nodes[POSITION], kind="stable")
-        lists = Lists.of(union // d, union % d, likely, d)
+        lists = WideLists.of(union // d, union % d, likely, d)
         search = WideSearch(Z, np.arange(Z.shape[1]), lists, problem, clock)
         search.begin_with(edges, order)
         search.climb()
@@ -186,7 +186,7 @@ class ArrowChecks:
     def __init__(self, moments: WideMoments, Z: NDArray[np.float32], graph: Edges, sparsity: L0, clock: Any) -> None:
         self._sparsity, self._clock, self._graph, d = sparsity, clock, graph, len(Z)
         self._found = candidates_of(moments, Z, edge_penalty(sparsity, moments.n, d), "cpu", clock)
-        self._lists = Lists.of(self._found.one, self._found.other, self._found.likely, d)
+        self._lists = WideLists.of(self._found.one, self._found.other, self._found.likely, d)
         self._order = topological_order(graph)
 
     def near(self, columns: BoolVector) -> BoolVector:
