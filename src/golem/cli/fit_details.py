@@ -32,6 +32,7 @@ _MOST_EXPERIMENTS = 5
 def print_details(model: Golem, supplement: Supplement, document: GraphDocument) -> None:
     """Print all that the screen of a fit leaves out."""
     from golem.output.document import note_on_weights
+    from golem.output.edge_list import edges_of_open_sign
 
     found, selection = document.edge_rows(), getattr(model, "selection_", None)
     if selection is not None:
@@ -45,7 +46,7 @@ def print_details(model: Golem, supplement: Supplement, document: GraphDocument)
     if document.knowledge:
         out.print(_knowledge_sentence(document.knowledge))
     if found:
-        _print_edges(found, supplement.bootstrap)
+        _print_edges(found, supplement.bootstrap, edges_of_open_sign(document))
         if note := note_on_weights(document):
             out.print(note)
     out.print()
@@ -77,9 +78,9 @@ def print_details(model: Golem, supplement: Supplement, document: GraphDocument)
             out.print(f"{finding.level.title()}: {finding}", style=style)
 
 
-def _print_edges(found: list[EdgeRow], bootstrap: Bootstrap | None) -> None:
+def _print_edges(found: list[EdgeRow], bootstrap: Bootstrap | None, open_signs: set[tuple[str, str]]) -> None:
     """Print the table of edges with their numbers."""
-    headings, cells = _edge_columns(found, bootstrap)
+    headings, cells = _edge_columns(found, bootstrap, open_signs)
     shown = found[: out.most(_MOST_EDGES)]
     table = edge_table(*headings)
     for edge in shown:
@@ -174,9 +175,11 @@ def _number(value: float | None) -> str:
 
 
 def _edge_columns(
-    found: list[EdgeRow], bootstrap: Bootstrap | None
+    found: list[EdgeRow], bootstrap: Bootstrap | None, open_signs: set[tuple[str, str]]
 ) -> tuple[tuple[str, ...], Callable[[EdgeRow], tuple[str, ...]]]:
     """Return the headings of the numbers in the table of edges, and a function that returns the numbers of an edge."""
+    from golem.output.edge_list import strength_text
+
     texts: dict[str, Callable[[EdgeRow], str]] = {}
     have_weights = any(edge.weight is not None for edge in found)
     have_strengths = any(edge.edge_strength is not None for edge in found)
@@ -198,7 +201,7 @@ def _edge_columns(
         texts["connected"] = lambda edge: _written(edge.adjacency_frequency, ".0%")
         texts["directed"] = lambda edge: _written(edge.direction_frequency if edge.directed else None, ".0%")
     elif not have_strengths:
-        texts["standardized"] = lambda edge: _written(edge.standardized_weight, "+.2f")
+        texts["standardized"] = lambda edge: strength_text(edge, open_signs)
     return tuple(texts), lambda edge: tuple(text(edge) for text in texts.values())
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -68,6 +68,14 @@ def edges_of_open_sign(document: GraphDocument) -> set[tuple[str, str]]:
     weights = graph.edge_columns.get("weight", np.full(len(graph.edges), np.nan))
     found = open_signs(graph.edges, graph.is_link, weights, np.array(document.noise_variances, dtype=float))
     return {(names[i], names[j]) for (i, j), is_open in zip(graph.edges.pairs(), found, strict=True) if is_open}
+
+
+def strength_text(edge: EdgeRow, open_signs: Collection[tuple[str, str]]) -> str:
+    """Return the standardized weight of an edge with its sign, ± if that is open; empty if it has none."""
+    weight = edge.standardized_weight
+    if weight is None:
+        return ""
+    return f"±{abs(weight):.2f}" if (edge.source, edge.target) in open_signs else f"{weight:+.2f}"
 
 
 def fit_of(model: Any) -> Fit:

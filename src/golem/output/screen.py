@@ -102,11 +102,12 @@ class Screen:
         for heading, edges in groups.items():
             if edges[:most]:
                 shown[heading] = edges[:most]
-            left += [f"{counted(len(edges[most:]), 'edge')} {heading}"] if edges[most:] else []
+            left += [(len(edges[most:]), heading.partition(" of ")[0])] if edges[most:] else []
             most = max(0, most - len(edges))
         complete, rest = not left, len(found) - sum(map(len, groups.values()))
-        left += [f"{counted(rest, 'edge')} in less than {_LISTED:.0%}"] if rest else []
-        more = [one_line(f"  not listed: {', '.join(left)}")] if left else []
+        left += [(rest, f"in less than {_LISTED:.0%}")] if rest else []
+        counts = [f"{number if k else counted(number, 'edge')} {where}" for k, (number, where) in enumerate(left)]
+        more = [one_line(f"  not listed: {', '.join(counts)}")] if left else []
         return _EdgeLines([*self._table(shown, rows), *more], complete)
 
     def _table(self, groups: dict[str, list[EdgeRow]], rows: int) -> list[str]:
@@ -213,7 +214,7 @@ def _table(
     groups: dict[str, list[EdgeRow]], rows: int, remark: Callable[[EdgeRow], str], open_signs: set[tuple[str, str]]
 ) -> list[str]:
     """Return groups of edges as lines, with their strengths and what their directions rest on."""
-    from golem.output.edge_list import DIRECTIONS
+    from golem.output.edge_list import DIRECTIONS, strength_text
 
     edges = [edge for group in groups.values() for edge in group]
     ends = {
@@ -224,9 +225,7 @@ def _table(
     sizes = {
         id(edge): f"{_association(edge.edge_strength, rows):.2f}"
         if edge.edge_strength is not None
-        else "" if edge.standardized_weight is None
-        else f"±{abs(edge.standardized_weight):.2f}" if (edge.source, edge.target) in open_signs
-        else f"{edge.standardized_weight:+.2f}"
+        else strength_text(edge, open_signs)
         for edge in edges
     }  # fmt: skip
     room = (WIDTH - (24 if has_strengths else 21) - max(len("direction"), *map(len, words.values()))) // 2
