@@ -10,12 +10,14 @@ import webbrowser
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
+from golem.runtime.files import require_writable
 from golem.studio.edits import AnyEdit
 
 
 @contextlib.contextmanager
 def locked(folder: Path) -> Iterator[None]:
     """Keep a folder for this process; raise a ValueError if another studio uses it."""
+    require_writable(folder)
     folder.mkdir(parents=True, exist_ok=True)
     with (folder / "lock").open("w") as file:
         try:
