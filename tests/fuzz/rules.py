@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import typer
 from typer import testing
 from typer.testing import CliRunner, Result
 
@@ -97,7 +98,10 @@ def command(*arguments: object) -> Result:
     if error is not None and not isinstance(error, SystemExit):
         raise ViolationError(type(error).__name__, _place(error), _last_lines(error))
     if result.exit_code not in EXIT_CODES:
-        raise ViolationError(f"exit code {result.exit_code}", place, result.stderr)
+        while isinstance(error, SystemExit | typer.Exit):
+            error = error.__context__
+        where = f"{place}, {_place(error)}" if error else place
+        raise ViolationError(f"exit code {result.exit_code}", where, result.stderr)
     if result.exit_code == 1:
         sentences = [line for line in result.stderr.splitlines() if line.startswith("Error: ")]
         if len(sentences) != 1:
