@@ -229,6 +229,7 @@ class _Windows:
         self._sizes: dict[int, int] = {}
         self._rows_of: list[Indices] = []
         self._kept: list[Matrix] = []
+        self._kept_units: list[Indices] = []
         self._left = max(1, _KEPT_NUMBERS // len(self.series.columns))
 
     def add(self, rows: _Rows) -> None:
@@ -273,6 +274,9 @@ class _Windows:
             some, codes = values[: self._left], unit[: self._left]
             if self._by_unit:
                 first = np.flatnonzero(np.diff(codes, prepend=-1))
+                begins = np.zeros(len(codes), dtype=np.intp)
+                begins[first] = 1
+                self._kept_units.append(np.cumsum(begins) + (self._kept_units[-1][-1] if self._kept_units else -1))
                 means = np.add.reduceat(some, first) / np.diff([*first, len(some)])[:, None]
                 some = some - np.repeat(means, np.diff([*first, len(some)]), axis=0)
             self._kept.append(some)
@@ -332,7 +336,7 @@ class _Windows:
         windows = np.concatenate([windows, np.zeros(len(rows_per_unit) - len(windows), dtype=np.intp)])
         scatter = merged(list(shards)).scatter
         moments, means, self.series = panel_moments(scatter, windows, rows_per_unit, series, notes)
-        return Part("", moments, rows=rows, shards=shards, unit_means=means)
+        return Part("", moments, rows=rows, shards=shards, groups=np.concatenate(self._kept_units), unit_means=means)
 
     def _rows_per_unit(self) -> Indices:
         """Return the number of rows of each unit, also of units without windows."""
