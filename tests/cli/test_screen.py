@@ -131,6 +131,19 @@ def test_edges_are_grouped_by_how_often_they_were_found_again(tmp_path, monkeypa
     assert (f"{rare} edge" in result.stdout) == (rare > 0)
 
 
+def test_the_first_sentence_says_what_was_not_checked(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    pd.DataFrame(simulate(10, 2000, "ER1", random_state=0).data).rename(columns=lambda k: f"v{k}").to_csv(
+        "data.csv", index=False
+    )
+    result, _ = screen("fit", "data.csv", "--noise", "nv", "--evidence", "fast", "-o", "out", "--no-diagnose")
+    edges = json.loads((tmp_path / "out" / "graph.json").read_text())["edge_table"]
+    unchecked = sum(edge["direction_from"] == "unchecked" for edge in edges)
+    assert unchecked
+    assert f"{unchecked} follow from the structure, unchecked." in " ".join(result.stdout.split())
+    assert "cannot tell" not in result.stdout
+
+
 def test_the_demo_prints_one_screen(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     result, lines = screen("demo")

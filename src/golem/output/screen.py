@@ -191,8 +191,9 @@ def learned_sentence(document: GraphDocument) -> str:
     if links == total:
         known = f"0 of {counted(total, 'direction')} are known" if total > 1 else "its direction is not known"
         unchecked = sum(edge.direction_from == "unchecked" for edge in edges)
-        why = f"the structure gives {unchecked}, unchecked" if unchecked else "these data cannot tell cause from effect"
-        return f"{counted(total, 'link')} {among}; {known}: {why}."
+        follow = f"; {unchecked} {'follows' if unchecked == 1 else 'follow'} from the structure, unchecked"
+        why = follow if unchecked else ": these data cannot tell cause from effect"
+        return f"{counted(total, 'link')} {among}; {known}{why}."
     if not links:
         return f"{counted(total, 'arrow')} {among}: every direction is known."
     return f"{counted(total - links, 'arrow')} (direction known) and {counted(links, 'link')} (open) {among}."
