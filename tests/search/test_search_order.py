@@ -164,9 +164,9 @@ def test_single_columns_have_the_score_of_the_fast_search():
 def test_a_search_that_runs_out_of_room_for_records_finds_the_same(monkeypatch):
     score = gaussian_score(25, seed=5)
     expected, forgotten = search_order(score), []
-    forget = records.Records.forget
+    forget = records.SharedRecords.forget
     monkeypatch.setattr(records, "search_memo", lambda engine: empty_memo(1 << 11, 1 << 17, empty_values(1)))
-    monkeypatch.setattr(records.Records, "forget", lambda made: (forgotten.append(made), forget(made)))
+    monkeypatch.setattr(records.SharedRecords, "forget", lambda made: (forgotten.append(made), forget(made)))
     assert search_order(score).score == pytest.approx(expected.score, abs=1e-2)
     assert forgotten
 
