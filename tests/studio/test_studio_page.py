@@ -231,7 +231,7 @@ def test_columns_show_histograms_and_are_changed(page: Any) -> None:
     chip(page, "size").click()
     page.get_by_label("Take the logarithm").check()
     page.locator("#history li", has_text="logarithm").wait_for()
-    chip(page, "code").click()
+    page.locator("#findings .notes", has_text='use "category"').locator("button", has_text="code").click()
     page.locator("#column button", has_text="Categories").click()
     page.locator("#column .warning").wait_for(state="detached")
     wait_checked(page)

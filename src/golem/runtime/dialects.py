@@ -7,7 +7,7 @@ import shlex
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from golem.runtime.messages import shown, typed_names
+from golem.runtime.messages import quoted, shown, typed_names
 
 _COLUMN_OF_ARRAY = re.compile(r"x(\d+)")
 # The parameters that are options of the command line; messages about other parameters are for users of Python.
@@ -27,6 +27,8 @@ class Dialect:
     --------
     >>> PANDAS.drop(["age", "sex"]), SHELL.drop(["age", "sex"])
     ("X.drop(columns=['age', 'sex'])", '--drop age,sex')
+    >>> print(PAGE.declare(["sex"]))
+    "category" ('sex')
     >>> PANDAS.mark_missing({"age": ["-9"], "sex": ["unknown"]})
     "X.replace({'age': {-9: np.nan}, 'sex': {'unknown': np.nan}})"
     """
@@ -160,7 +162,23 @@ class _Shell(_Files):
         return f"awk '{chosen}' FILE > unique.csv"
 
 
-PANDAS, FILES, SHELL = Dialect(), _Files(), _Shell()
+# What a column offers on the page of the studio.
+_CONTROLS = {
+    "categorical": "category", "numeric": "number", "na": "means missing", "log": "Take the logarithm",
+    "drop": "Drop this column",
+}  # fmt: skip
+
+
+class _Page(_Shell):
+    """For the page of the studio: what to choose at a column; for the rest, options of the command line."""
+
+    def set(self, name: str, value: Any, in_memory: str = "") -> str:
+        if name not in _CONTROLS or not isinstance(value, list | tuple):
+            return super().set(name, value)
+        return f'"{_CONTROLS[name]}"' + ("" if value == [...] else f" ({quoted(value)})")
+
+
+PANDAS, FILES, SHELL, PAGE = Dialect(), _Files(), _Shell(), _Page()
 _LIBRARIES: dict[str, Dialect] = {"polars": _Polars(), "pyarrow": _PyArrow(), "numpy": _NumPy()}
 
 

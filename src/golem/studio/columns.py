@@ -12,7 +12,7 @@ from golem.data.source import Source
 from golem.data.table_summary import ColumnSummary, TableSummary
 from golem.data.unusable import Unusable
 from golem.output.edge_list import for_json
-from golem.runtime.dialects import SHELL
+from golem.runtime.dialects import PAGE
 from golem.runtime.problems import told
 from golem.runtime.types import Vector
 
@@ -40,7 +40,7 @@ def describe_columns(source: Source, left_out: Sequence[Unusable]) -> Columns:
     for k, column in enumerate(summary.columns):
         own = None if values is None or values.shape[1] <= k else values[:, k]
         shown.append(_column(column, own))
-    notes = [told(note, SHELL) for note in summary.notes]
+    notes = [told(note, PAGE) for note in summary.notes]
     return Columns(summary, summary.rows, shown + gone, notes)
 
 

@@ -27,7 +27,7 @@ from golem.estimator.golem import Golem
 from golem.graphs.graph_document import GraphDocument
 from golem.output.document import Supplement, describe
 from golem.runtime.child_process import StoppedError, tell
-from golem.runtime.dialects import SHELL
+from golem.runtime.dialects import PAGE, SHELL
 from golem.runtime.files import write_text
 from golem.runtime.problems import told
 from golem.runtime.progress import Counter, ProgressDisplay
@@ -86,10 +86,10 @@ class Telling(ProgressDisplay):
 
     def note(self, sentence: str) -> None:
         """Keep a note."""
-        self.notes.append(told(sentence, SHELL))
+        self.notes.append(told(sentence, PAGE))
 
     def worded(self, sentence: str) -> str:
-        """Return a sentence with the options of the command line, as the page shows the command."""
+        """Return a sentence with the options of the command line, as the report shows the command."""
         return told(sentence, SHELL)
 
     @contextlib.contextmanager
@@ -212,7 +212,7 @@ def cost(desk: Desk, task: Task, progress: Telling) -> float | str:
         model = Golem(knowledge=known, missing=opened.missing, evidence="fast", **task.state.order())
         return max(0.0, round(deviance(fit_quietly(model, table)) - deviance(base), 2))
     except ValueError as error:
-        return told(error, SHELL)
+        return told(error, PAGE)
 
 
 def save(desk: Desk, task: Task, progress: Telling) -> list[str]:
@@ -244,13 +244,13 @@ def answer(task: Task, start_clock: Callable[[], None]) -> Any:
             warnings.simplefilter("always")
             found = _done(_DESK, task, progress)
         if isinstance(found, Learned):
-            told_once = dict.fromkeys([*found.notes, *progress.notes, *(told(one.message, SHELL) for one in caught)])
+            told_once = dict.fromkeys([*found.notes, *progress.notes, *(told(one.message, PAGE) for one in caught)])
             found = dataclasses.replace(found, notes=(*told_once,))
         return found
     except StoppedError:
         return None
     except (ValueError, OSError, MemoryError) as error:
-        return Refused(told(error, SHELL) or type(error).__name__)
+        return Refused(told(error, PAGE) or type(error).__name__)
 
 
 def answer_patiently(task: Task, start_clock: Callable[[], None]) -> Any:
