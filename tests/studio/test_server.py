@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
 import subprocess
@@ -15,7 +16,8 @@ from golem.graphs.edges import Edges
 from golem.graphs.named_graph import NamedGraph
 from golem.simulate import simulate
 from golem.studio.answers import adjustment
-from golem.studio.worker import Learned
+from golem.studio.background import CancelledWorkError, Worker
+from golem.studio.worker import Learned, Task
 from studio.conftest import Client
 
 pytestmark = pytest.mark.studio
@@ -108,6 +110,13 @@ def test_a_bootstrap_streams_in_and_can_be_cancelled(client: Client) -> None:
     assert (parts["graph"]["requested"] or 0) < 1000 or parts["graph"]["replicates"] < 1000
     client.edit(kind="place", columns=["x0"], tier=2)
     client.wait_for_graph(checked=True)
+
+
+def test_a_task_that_is_no_longer_wanted_starts_no_process() -> None:
+    worker = Worker("answer")
+    with pytest.raises(CancelledWorkError):
+        asyncio.run(worker.do(Task(kind="begin", path=""), is_wanted=lambda: False))
+    assert worker.seconds == 0
 
 
 def test_effects_are_ranges_and_adjustment_needs_directions(client: Client) -> None:

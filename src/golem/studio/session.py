@@ -17,7 +17,7 @@ from typing import Any, Literal
 import msgspec
 
 from golem.studio import answers
-from golem.studio.background import CANCELLED, OUT_OF_DATE, CancelledWorkError, Worker
+from golem.studio.background import CancelledWorkError, Worker
 from golem.studio.earlier import Earlier
 from golem.studio.edits import AnyEdit, rules_about
 from golem.studio.journal import Data, Journal
@@ -163,7 +163,7 @@ class Session:
 
     def cancel(self) -> None:
         """End the work in the background, and a search."""
-        self._stop_checking(CANCELLED)
+        self._stop_checking(out_of_date=False)
         self.learner.cancel()
         self._publish("progress", None)
 
@@ -231,7 +231,7 @@ class Session:
             return
         try:
             task = self._task("bootstrap" if replicates else "assess", replicates=replicates)
-            hear(("graph", await self.checker.do(task, hear)))
+            hear(("graph", await self.checker.do(task, hear, lambda: number == self._round)))
         except CancelledWorkError:
             return
         except ValueError as error:
@@ -239,17 +239,17 @@ class Session:
         if number == self._round:
             self._publish("progress", None)
 
-    def _stop_checking(self, left: float = OUT_OF_DATE) -> None:
+    def _stop_checking(self, out_of_date: bool = True) -> None:
         """End the checks of an earlier state; the thread that waits for their process must come to its end."""
         self._round += 1
-        self.checker.cancel(left)
+        self.checker.cancel(out_of_date)
 
     def _changed(self) -> None:
         """Publish the state, and learn it."""
         self._publish("state", self.state_part())
         self._publish("problem", None)
         if self.learner.seconds > _LONGEST_SEARCH:
-            self.learner.cancel()
+            self.learner.cancel(out_of_date=True)
         self._newest.set()
 
     def _hear(self, news: Any) -> None:
