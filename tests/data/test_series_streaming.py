@@ -93,17 +93,37 @@ def test_short_units_are_corrected_alike(tmp_path, small_batches, monkeypatch):
         same(streamed, read(path, choice))
 
 
-def test_files_that_are_not_sorted_are_refused_with_the_command_that_sorts_them(tmp_path, small_batches):
+@pytest.mark.parametrize("written", ["first", "dates last", "no time", "numbers"])
+def test_files_that_are_not_sorted_are_refused_with_the_command_that_sorts_them(tmp_path, small_batches, written):
     frame, path = panel(), tmp_path / "panel.csv"
-    frame.sample(frac=1, random_state=0).to_csv(path, index=False)
-    choice = SeriesChoice(2, "t", "who")
+    choice = SeriesChoice(2, None if written == "no time" else "t", "who")
+    if written == "dates last":
+        frame["t"] = pd.Timestamp("2020-01-01") + pd.to_timedelta(frame.t, unit="D")
+    if written == "numbers":
+        frame["who"] = frame.who.str[1:].astype(int)
+    if written == "first":
+        frame = frame[["who", "t", "a", "b", "c"]]
+    mixed = frame.sample(frac=1, random_state=0)
+    mixed.to_csv(path, index=False)
     with pytest.raises(ValueError, match="Sort them first") as refused:
         read(path, choice)
     command = str(refused.value).partition("Sort them first: ")[2]
     subprocess.run(["sh", "-c", command], cwd=tmp_path, check=True)
     sorted_path = tmp_path / "sorted.csv"
-    pd.testing.assert_frame_equal(pd.read_csv(sorted_path), frame.reset_index(drop=True))
+    found = pd.read_csv(sorted_path)
+    columns = list("abc")
+    if written == "no time":  # the order of the rows of a unit is the time
+        expected = mixed.sort_values("who", kind="stable")
+    else:
+        expected = frame if written != "numbers" else frame.loc[frame.who.astype(str).sort_values(kind="stable").index]
+    np.testing.assert_array_equal(found[columns], expected[columns])
     read(sorted_path, choice)
+    frame.to_csv(path, index=False)
+    read(path, choice)  # numbers of units in order
+
+
+def test_times_that_occur_twice_are_refused(tmp_path, small_batches):
+    frame, choice = panel(), SeriesChoice(2, "t", "who")
     twice = tmp_path / "twice.parquet"
     pd.concat([frame[:70], frame[69:]]).to_parquet(twice, index=False)
     with pytest.raises(ValueError, match="row 71 is that of the row before it"):

@@ -228,6 +228,10 @@ def test_settings_without_meaning_are_refused():
     ):
         with pytest.raises(ValueError, match=said):
             Golem(**settings).fit(X)
+    with pytest.raises(ValueError, match="'x0' -> 'x1@1' points into the past"):
+        Golem(lags=1, knowledge={"required": [["x0", "x1@1"]]}).fit(X)
+    with pytest.raises(ValueError, match="Column 'x1' is constant"):
+        Golem(lags=1).fit(X * [1, 0, 1])
     frame = pd.DataFrame({"a": X[:, 0], "a@1": X[:, 1]})
     with pytest.raises(ValueError, match="has the name of a lag"):
         Golem(lags=1).fit(frame)
@@ -238,7 +242,9 @@ def test_settings_without_meaning_are_refused():
 
 
 def test_times_are_read_in_many_forms():
-    for time in ([3, 1, 2], ["3", "1", "2"], ["2024-03-01", "2024-01-01", "2024-02-01"], [3.0, 1.0, 2.0]):
+    for time in ([3, 1, 2], ["3", "1", "2"], ["2024-03-01", "2024-01-01", "2024-02-01"], [3.0, 1.0, 2.0],
+                 pd.to_datetime(["2024-03-01", "2024-01-01", "2024-02-01"]).tz_localize("Asia/Tokyo"),
+                 pd.to_timedelta([3, 1, 2], unit="D")):  # fmt: skip
         assert row_order(3, time).order.tolist() == [1, 2, 0]
     with pytest.raises(ValueError, match="neither a number nor a date"):
         row_order(2, ["soon", "later"])

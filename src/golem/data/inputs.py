@@ -92,6 +92,9 @@ def table_knowledge(knowledge: KnowledgeLike, table: Table) -> Knowledge:
     if isinstance(known, NamedKnowledge):
         known = known.at_lags(series)
     found = read_knowledge(known, table.names)
+    if len(wrong := np.argwhere(found.required & np.isin(np.arange(table.d), table.past))):
+        i, j = wrong[0]
+        raise ValueError(f"The required edge {table.names[i]!r} -> {table.names[j]!r} points into the past. Remove it.")
     forbidden = found.forbidden.copy()
     forbidden[:, table.past] = True
     return Knowledge(forbidden, found.required)

@@ -6,8 +6,10 @@ windows are centred over the same windows, and the units are subtracted from the
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import Any, Literal
 
 import numpy as np
@@ -201,23 +203,22 @@ def _cells(values: Any, n: int, what: str) -> list[Any]:
 
 def time_numbers(values: Any, n: int, before: int = 0) -> Vector:
     """Return times as numbers: numbers as they are, dates in seconds; `before` is the number of earlier rows."""
-    cells = _cells(values, n, "time")
+    cells = [cell.total_seconds() if isinstance(cell, timedelta) else cell for cell in _cells(values, n, "time")]
     if all(isinstance(cell, int | float) for cell in cells):
         numbers = np.array(cells, dtype=float)
     else:
         try:
             texts = [cell if not isinstance(cell, str) else cell.strip() for cell in cells]
-            numbers = np.array([float(text) if _is_number(text) else np.nan for text in texts])
+            numbers = np.array([float(text) if is_number(text) else np.nan for text in texts])
             if np.isnan(numbers).all():
-                dates = np.array(
-                    ["NaT" if cell is None or cell != cell else str(cell).replace(" ", "T") for cell in texts],
-                    dtype="datetime64[us]",
-                )
+                words = ["NaT" if cell is None or cell != cell else str(cell).replace(" ", "T") for cell in texts]
+                with warnings.catch_warnings(action="ignore"):  # that there are time zones, which become UTC
+                    dates = np.array(words, dtype="datetime64[us]")
                 numbers = np.where(np.isnat(dates), np.nan, dates.astype("int64") / 1e6)
         except ValueError:
-            example = next(cell for cell in cells if isinstance(cell, str))
+            example = next(cell for cell in cells if not is_number(cell))
             raise ValueError(
-                f"The time {shown(example)} is neither a number nor a date such as 2024-01-31. Convert the column."
+                f"The time {shown(str(example))} is neither a number nor a date such as 2024-01-31. Convert the column."
             ) from None
     if not np.isfinite(numbers).all():
         row = before + int(np.flatnonzero(~np.isfinite(numbers))[0])
@@ -225,7 +226,8 @@ def time_numbers(values: Any, n: int, before: int = 0) -> Vector:
     return numbers
 
 
-def _is_number(text: Any) -> bool:
+def is_number(text: Any) -> bool:
+    """Return whether a cell is a number, or text that is one."""
     try:
         float(text)
     except (TypeError, ValueError):
@@ -250,20 +252,27 @@ def _gaps(
         cells = _cells(given, len(times), "time")
         found = list(dict.fromkeys(str(cells[order[k]]) for k in twice))
         where = "" if labels is None else f" of unit {labels[unit[twice[0]]]!r}"
-        hint = " If the table has several units, name their column (unit)." if labels is None else ""
-        raise ValueError(f"The time {quoted(found, 3)}{where} occurs more than once. Keep one row per time.{hint}")
+        hint = " If the table has several units, name their column ({unit=...})." if labels is None else ""
+        raise ProblemError.of(
+            "The time {found}{where} occurs more than once. Keep one row per time." + hint,
+            found=quoted(found, 3),
+            where=where,
+        )
     gaps = np.zeros(len(times), dtype=bool)
     if not inside.any():
         return gaps
     usual = float(np.median(steps[inside]))
     gaps[1:] = inside & is_gap(steps, usual)
     if count := int(gaps.sum()):
-        notes.append(
-            f"Time has {counted(count, 'gap')}, which no lag crosses. If the rows are in order, leave out the time."
-        )
+        notes.append(gap_note(count))
     if np.mean(steps[inside] < 0.5 * usual) > _UNEVEN:
         notes.append("Times are not evenly spaced, so a lag does not always mean the same time.")
     return gaps
+
+
+def gap_note(count: int) -> str:
+    """Return what to say about gaps in time."""
+    return f"Time has {counted(count, 'gap')}, which no lag crosses. If lags should (weekends), leave out the time."
 
 
 def is_gap(steps: Vector, usual: float) -> BoolVector:

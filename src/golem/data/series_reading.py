@@ -25,6 +25,7 @@ from golem.data.series import (
     stacked,
 )
 from golem.data.table import Part, Table
+from golem.data.unusable import require_variables
 from golem.data.variables import Coding
 from golem.runtime.arrays import to_numpy
 from golem.runtime.messages import counted, quoted, warn_user
@@ -81,7 +82,8 @@ def series_table(
         raise ProblemError.of("{missing='em'} cannot be used with units. Use {missing='drop'}: complete windows.")
     names, d = coding.names, len(coding.names)
     if missing == "error":
-        moments_of_parts([table], missing)  # raises for missing and infinite values
+        ((moments, _),) = moments_of_parts([table], missing)  # raises for missing and infinite values
+        require_variables(moments)  # here constant columns have their own names
     order = row_order(len(rows), time, unit)
     notes = [*([ORDER_IS_TIME] if lags and time is None else []), *order.notes]
     if lags == "auto":
@@ -183,8 +185,8 @@ def panel_moments(
     means = unit_means(scatter / total, counts.astype(float), len(series.variables), series.lags)
     if periods < SHORT and series.lags:
         warn_user(
-            f"Units have only {periods} rows (median). Intercepts per unit then bias the effects of the past "
-            "(Nickell 1981). They were corrected for a stationary series; strong effects of the past stay uncertain.",
+            f"Units have only {periods} rows (median), so effects of the past are corrected for the means of units and "
+            "uncertain (Nickell 1981). The correction assumes a stationary series.",
             DataWarning,
         )
     moments = means.corrected(centred_moments(scatter, total, series.columns))

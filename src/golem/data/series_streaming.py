@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import shlex
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any
@@ -24,7 +24,7 @@ from golem.data.files.table_files import TableFiles
 from golem.data.missing import MissingChoice
 from golem.data.moments import Moments
 from golem.data.resampling import merged
-from golem.data.series import Series, is_gap, require_lag_names, time_numbers
+from golem.data.series import Series, gap_note, is_gap, is_number, require_lag_names, time_numbers
 from golem.data.series_reading import (
     ORDER_IS_TIME,
     SeriesChoice,
@@ -43,6 +43,8 @@ from golem.runtime.types import BoolVector, Indices, Matrix, Vector
 _KEPT_NUMBERS = 1_000_000
 # Steps from which the usual one is taken.
 _STEPS = 100_000
+# Bytes in which quotes are looked for.
+_QUOTES_IN = 1 << 20
 
 
 def series_from_files(files: TableFiles, choice: SeriesChoice, missing: MissingChoice, shards: int) -> Table:
@@ -139,12 +141,16 @@ class _Order:
     stretch: int = -1
     unit: int = -1
     usual: float | None = None
+    # Whether units are sorted, so far, as text and as numbers; a time as it is written.
+    sorted_as: dict[str, bool] = field(default_factory=lambda: {"text": True, "number": True})
+    written: Any = 0
     last: dict[str, NDArray[Any]] = field(default_factory=dict)
 
     def next(self, n: int, keys: dict[str, NDArray[Any]]) -> tuple[Indices, Indices]:
         """Return the stretch and the unit of each of the next n rows."""
         is_new = np.zeros(n, dtype=bool)
         is_new[0] = not self.row
+        self.written = keys["time"][0] if "time" in keys else 0
         if "unit" in keys:
             is_new = self._with_last("unit", _labels(keys["unit"], self.row), self._unit_begins)
         begins = is_new
@@ -164,10 +170,20 @@ class _Order:
         return begins
 
     def _unit_begins(self, labels: NDArray[Any], _: int) -> BoolVector:
-        wrong = np.flatnonzero(labels[1:] < labels[:-1])
-        if len(wrong):
-            raise self._unsorted(int(wrong[0]))
         begins = np.asarray(labels[1:] != labels[:-1])
+        changes = np.flatnonzero(begins)
+        before, after = labels[changes], labels[changes + 1]
+        falls = {"text": before > after}
+        if falls["text"].any() or not self.sorted_as["text"]:
+            try:
+                falls["number"] = before.astype(float) > after.astype(float)
+            except ValueError:
+                falls["number"] = np.ones(len(changes), dtype=bool)
+        left = [kind for kind, so_far in self.sorted_as.items() if so_far]
+        for kind, wrong in falls.items():
+            self.sorted_as[kind] &= not wrong.any()
+        if not any(self.sorted_as.values()):
+            raise self._unsorted(int(changes[max(int(falls[kind].argmax()) for kind in left)]))
         begins[0] |= not self.row
         return begins
 
@@ -192,7 +208,8 @@ class _Order:
         by = [name for name in (self.choice.unit, self.choice.time) if name is not None]
         return ValueError(
             f"The files are too large to be sorted in memory, and row {self.row + row + 1} is not in the order of "
-            f"{' and '.join(repr(name) for name in by)}. Sort them first: {sort_command(self.files, by)}"
+            f"{' and '.join(repr(name) for name in by)}. Sort them first: "
+            f"{sort_command(self.files, self.choice.unit, self.choice.time, is_number(self.written))}"
         )
 
 
@@ -204,16 +221,29 @@ def _labels(cells: NDArray[Any], row: int) -> NDArray[Any]:
     return cells if cells.dtype != object else np.array([str(cell) for cell in cells])
 
 
-def sort_command(files: TableFiles, by: Sequence[str]) -> str:
-    """Return a command for a shell that sorts a file by some columns, whatever its size."""
-    path, file = shlex.quote(str(files.files[0].path)), files.files[0]
-    if isinstance(file, CsvFile) and len(files.files) == 1 and not file.is_compressed:
-        places = [file.names.index(name) + 1 for name in by]
-        keys = " ".join(f"-k{place},{place}" for place in places[:-1]) + f" -k{places[-1]},{places[-1]}g"
-        mark = shlex.quote(file.form.separator)
-        return f"(head -n 1 {path}; tail -n +2 {path} | LC_ALL=C sort -t {mark} {keys.strip()}) > sorted.csv"
-    columns = ", ".join(f'"{name}"' for name in by)
-    return f'duckdb -c \'COPY (SELECT * FROM "{files.files[0].path}" ORDER BY {columns}) TO "sorted.parquet"\''
+def sort_command(files: TableFiles, unit: str | None, time: str | None, time_is_number: bool) -> str:
+    """Return a command for a shell that sorts a file by unit and time, whatever its size; rows of equal ones stay."""
+    path, file = str(files.files[0].path), files.files[0]
+    by = [name for name in (unit, time) if name is not None]
+    if isinstance(file, CsvFile) and len(files.files) == 1 and not file.is_compressed and not _has_quotes(file):
+        places = {name: file.names.index(name) + 1 for name in by}
+        kind = {unit: "", time: "g" if time_is_number else ""}
+        keys = " ".join(f"-k{place},{place}{kind[name]}" for name, place in places.items())
+        sort, path = f"LC_ALL=C sort -s -t {shlex.quote(file.form.separator)} {keys}", shlex.quote(path)
+        if file.made_up_names:
+            return f"{sort} {path} > sorted.csv"
+        return f"(head -n 1 {path}; tail -n +2 {path} | {sort}) > sorted.csv"
+    # Without a time, the order of the rows of a unit is the time.
+    source = f'"{path}"' if time else f'(SELECT *, row_number() OVER () AS "row" FROM "{path}")'
+    columns = ", ".join(f'"{name}"' for name in (*by, *([] if time else ["row"])))
+    what = "*" if time else '* EXCLUDE "row"'
+    return f"duckdb -c 'COPY (SELECT {what} FROM {source} ORDER BY {columns}) TO \"sorted.parquet\"'"
+
+
+def _has_quotes(file: CsvFile) -> bool:
+    """Return whether a text table may have separators in quotes, which `sort` does not know."""
+    with file.path.open("rb") as opened:
+        return b'"' in opened.read(_QUOTES_IN)
 
 
 class _Windows:
@@ -323,9 +353,7 @@ class _Windows:
         require_windows(self._read - self._dropped, self._lags)
         rows_per_unit = self._rows_per_unit() if self._by_unit else np.zeros(1, dtype=np.intp)
         if gaps := self._stretches - len(rows_per_unit):
-            notes.append(
-                f"Time has {counted(gaps, 'gap')}, which no lag crosses. If the rows are in order, leave out the time."
-            )
+            notes.append(gap_note(gaps))
         rows, shards = np.concatenate(self._kept), tuple(part for _, part in sorted(self.parts.items()))
         series = Series(self.series.variables, self._lags, self._stretches, notes=tuple(notes))
         if not self._by_unit:

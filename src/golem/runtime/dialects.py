@@ -146,7 +146,7 @@ class _Shell(_Files):
         option = "--environment" if name == "environments" and value is not True else self.parameter(name)
         if value is False:
             return f"--no-{option.removeprefix('--')}"
-        if value in (True, ..., [...]):
+        if value is True or value in (..., [...]):
             return option
         if name == "na":
             return " ".join(f"{option} {shlex.quote(text)}" for text in value)
