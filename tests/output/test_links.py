@@ -26,6 +26,8 @@ from golem.output.export import graph_text, to_networkx
 from golem.output.figures import NODE_EDGE
 from golem.output.report.content import model_content
 from golem.plots import plot_graph, plot_weights
+from golem.studio.edits import State
+from golem.studio.picture import picture
 
 # a -> c is given and b --- d is open.
 ARROW, LINK = ("a", "c"), ("b", "d")
@@ -90,6 +92,11 @@ def test_the_page(folder):
     graph = json.loads(re.search(r'id="content"[^>]*>(.*?)</script>', page, re.DOTALL)[1])["graphs"][0]
     undirected = graph["columns"].index("undirected")
     assert {frozenset(row[:2]) for row in graph["rows"] if row[undirected]} == {frozenset((1, 3))}
+
+
+def test_the_studio(model):
+    edges = picture(describe(model), State())["edges"]
+    assert [{one["source"], one["target"]} for one in edges if not one["directed"]] == [set(LINK)]
 
 
 def test_the_files(folder):
