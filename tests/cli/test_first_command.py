@@ -97,6 +97,11 @@ def test_a_chosen_type_keeps_a_column_that_looks_like_an_identifier(table, tmp_p
     assert fitted(years, tmp_path)[1]["names"] == [*"abcd", "year"]
 
 
+def test_a_chosen_category_with_too_many_levels_is_refused_with_the_reason(table, tmp_path):
+    said, _ = fitted(table.assign(g=[f"l{k}" for k in range(120)]), tmp_path, "--categorical", "g", expect=1)
+    assert "Column 'g' has 120 different values in 120 rows, which is too many for a category." in said
+
+
 def test_knowledge_without_a_file(table, tmp_path):
     for options in (["--exogenous", "a,b", "--outcome", "d"], ["--tiers", "a, b; *; d"]):
         _, content = fitted(table, tmp_path, *options)

@@ -107,8 +107,9 @@ class UsableTable:
             return False
         self._ask_about_names(error)
         left = len(self.source.names)
-        known = isinstance(error, UnusableColumnsError) and all(
-            column.name in self.source.names for column in error.problems
+        may_leave_out = {*self.source.names} - {*self.reading.categorical}  # columns that the user has chosen stay
+        known = isinstance(error, UnusableColumnsError) and may_leave_out.issuperset(
+            column.name for column in error.problems
         )
         if isinstance(error, UnusableColumnsError) and known and self.leaves_out and len(error.problems) < left - 1:
             self.leave_out(error.problems)
