@@ -31,7 +31,7 @@ def original() -> bytes:
         journal.add("load", data={"path": "data.csv", "title": "data.csv", "names": ["age", "size", "cost"]})
         for edit in EDITS:
             journal.add("edit", edit=edit)
-        journal.learned()
+        journal.learned(journal.version)
         journal.add("snapshot", name="first")
         journal.add("undo")
         journal.close()

@@ -110,6 +110,22 @@ def test_an_undone_edit_can_be_done_again_until_the_next_edit(tmp_path: Path) ->
     journal.close()
 
 
+def test_a_restart_that_learns_the_same_graph_is_not_counted(tmp_path: Path) -> None:
+    journal = opened(tmp_path / "journal")
+    journal.learned(1)
+    journal.add("edit", edit=Place(("age",), 0))
+    journal.learned(2)
+    journal.add("snapshot", name="here")
+    journal.close()
+    again = Journal(tmp_path / "journal")
+    again.learned(3)
+    assert again.refits == 2
+    again.add("edit", edit=Place(("sex",), 0))
+    again.learned(4)
+    assert again.refits == 3
+    again.close()
+
+
 def test_an_edit_of_an_earlier_version_is_a_conflict(tmp_path: Path) -> None:
     journal = opened(tmp_path / "journal")
     journal.add("edit", 1, edit=Place(("age",), 0))

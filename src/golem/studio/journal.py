@@ -58,7 +58,7 @@ class Journal:
     """
 
     def __init__(self, path: Path) -> None:
-        self.version, self.refits = 0, 0
+        self.version, self.refits, self._learned = 0, 0, 0
         self.state, self.data = State(), Data(path="", title="", names=())
         self.history: list[str] = []
         self.snapshots: list[Snapshot] = []
@@ -104,9 +104,9 @@ class Journal:
             msgspec.convert({"version": self.version + 1, "action": action, "seconds": time.time()} | content, Entry)
         )
 
-    def learned(self) -> None:
-        """Count a graph that was learned."""
-        self.write(Entry(version=self.version, action="learned", seconds=time.time()))
+    def learned(self, version: int) -> None:
+        """Count the graph of a version that was learned; one that a restart learns again is the same graph."""
+        self.write(Entry(version=version, action="learned", seconds=time.time()))
 
     @property
     def can_undo(self) -> bool:
@@ -125,7 +125,8 @@ class Journal:
     def _apply(self, entry: Entry) -> None:
         """Change the state as an entry says."""
         if entry.action == "learned":
-            self.refits += 1
+            self.refits += entry.version != self._learned
+            self._learned = entry.version
             return
         if entry.action == "load":
             if entry.data is None:
@@ -146,6 +147,7 @@ class Journal:
             self.state = back.pop()
             told = "Undid the last edit" if entry.action == "undo" else "Did the edit again"
         elif entry.action == "snapshot":
+            self._learned += self._learned == self.version  # the state is the same
             self.snapshots.append(Snapshot(number=entry.version, name=entry.name or "", state=self.state))
             told = f"Kept the snapshot {shown(entry.name or '')}"
         else:

@@ -206,7 +206,7 @@ class Session:
                 continue
             finally:
                 self._publish("progress", None)
-            self.journal.learned()
+            self.journal.learned(version)
             self._show(found, version, checked=False)
             if not self._newest.is_set():
                 self._check(0)
