@@ -96,6 +96,9 @@ def test_directions_are_links_until_they_are_checked(collider):
     model = Golem("nv", evidence="fast").fit(collider)
     assert {edge.direction_from for edge in model.edges_} == {"unchecked", "none"}
     np.testing.assert_array_equal(model.undecided_, model.adjacency_)
+    assert "3 links among 4 variables; 0 of 3 directions are known; 2 follow" in (shown := str(model))
+    assert "check_directions(X)" in shown
+    assert diagnose(model)["directions"].finding.startswith("2 of 3 directions were not checked, and 1 more")
     with pytest.raises(ValueError, match=r"check_directions\(X\)"):
         model.check_directions()
     full = Golem("nv", evidence="full").fit(collider)

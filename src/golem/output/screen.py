@@ -168,7 +168,10 @@ def summary_text(model: Any, X: Any = None, bootstrap: Any = None) -> str:
     supplement = Supplement(bootstrap=bootstrap, diagnosis=checked)
     document = describe(model, supplement)
     title = data_title(type(model).__name__, document, supplement)
-    return Screen(title, [learned_sentence(document)], document, supplement).text()
+    sentences = [learned_sentence(document)]
+    if unchecked_links(document):
+        sentences.append("To check directions, call check_directions(X) with the rows.")
+    return Screen(title, sentences, document, supplement).text()
 
 
 @dataclass(frozen=True)
@@ -188,15 +191,21 @@ def learned_sentence(document: GraphDocument) -> str:
     total, among = len(edges), f"among {counted(variables, 'variable')}{back}"
     if not total:
         return f"No edges {among}: no relation is stronger than chance explains."
+    unchecked = unchecked_links(document)
     if links == total:
         known = f"0 of {counted(total, 'direction')} are known" if total > 1 else "its direction is not known"
-        unchecked = sum(edge.direction_from == "unchecked" for edge in edges)
         follow = f"; {unchecked} {'follows' if unchecked == 1 else 'follow'} from the structure, unchecked"
         why = follow if unchecked else ": these data cannot tell cause from effect"
         return f"{counted(total, 'link')} {among}; {known}{why}."
     if not links:
         return f"{counted(total, 'arrow')} {among}: every direction is known."
-    return f"{counted(total - links, 'arrow')} (direction known) and {counted(links, 'link')} (open) {among}."
+    is_open = f"open; {unchecked} not checked" if unchecked else "open"
+    return f"{counted(total - links, 'arrow')} (direction known) and {counted(links, 'link')} ({is_open}) {among}."
+
+
+def unchecked_links(document: GraphDocument) -> int:
+    """Return the number of directions that follow from the structure, but were not checked."""
+    return sum(edge.direction_from == "unchecked" for edge in document.edge_rows())
 
 
 def data_title(name: str, document: GraphDocument, supplement: Supplement) -> str:

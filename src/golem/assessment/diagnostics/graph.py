@@ -137,6 +137,13 @@ def find_directions(checked: CheckedModel) -> Verdict:
         given = assumed if model.knowledge_.is_empty else f"{assumed} and the knowledge"
         return ok(f"Given {given}, every direction has evidence." if total else "There are no edges.")
     links = np.argwhere(checked.links)
+    if unchecked := int(model.graph_.directed_by("unchecked").sum()):
+        more = f", and {undecided - unchecked} more have no evidence" if undecided > unchecked else ""
+        return note(
+            f"{unchecked} of {counted(total, 'direction')} {'was' if unchecked == 1 else 'were'} not checked{more}.",
+            "Check them with the rows: check_directions(X), or golem fit without --evidence fast.",
+            edges=checked.named(links),
+        )
     return note(
         f"{undecided} of {counted(total, 'edge')} {'has' if undecided == 1 else 'have'} no evidence for "
         f"{'its' if undecided == 1 else 'their'} direction ({shortened(checked.edge_texts(links), 2)}).",
