@@ -181,6 +181,9 @@ def test_factors_are_not_directions():
     finding = diagnose(model)["factors"]
     assert finding.level == "warning"
     assert finding.finding.startswith("1 hidden common cause would explain")
+    few = Golem().fit(rng.normal(size=(1000, 2)) @ rng.normal(size=(2, 15)) + rng.normal(size=(1000, 15)))
+    assert few.undecided_.sum() == few.adjacency_.sum() > 20
+    assert diagnose(few)["factors"].finding.startswith("2 hidden common causes")
 
 
 def test_the_robustness_value_is_that_of_cinelli_and_hazlett(collider):

@@ -30,7 +30,7 @@ from golem.directions.by_variance import (
 )
 from golem.directions.equivalence_class import Component, Family, components, known_edges, open_edges
 from golem.directions.experiments import Experiments, check_experiments, experiments_of
-from golem.directions.factors import few_factors
+from golem.directions.factors import hidden_factors
 from golem.directions.learned_graph import Decisions, LearnedGraph, decide, known
 from golem.directions.member_scores import cheapest_member
 from golem.graphs.edges import Edges
@@ -163,12 +163,13 @@ def _variance_evidence(problem: DirectionProblem, found: list[Component]) -> dic
         if (key := _arrows(edges, reversible)) not in classes:
             given = reversible & ~open_edges(edges, reversible, problem.knowledge)
             classes[key] = _candidate(problem, edges, components(edges, reversible, given, problem.rank))
-    if few_factors(problem.score.table.present_moments(problem.score.intercepts)):
-        return {}
     n = problem.score.table.n
     odds = direction_odds(list(classes.values()), problem.covariance, n)
     both = ((way, size) for (i, j), value in odds.items() for way, size in (((i, j), value), ((j, i), -value)))
-    return {way: 2 * size for way, size in both if size >= least_log_odds(n)}
+    found = {way: 2 * size for way, size in both if size >= least_log_odds(n)}
+    if found and hidden_factors(problem.score.table, problem.score.intercepts, graph):
+        return {}
+    return found
 
 
 def _candidate(problem: DirectionProblem, edges: Edges, found: list[Component]) -> CandidateClass:

@@ -123,8 +123,8 @@ GROUPS: dict[str, dict[str, Explanation]] = {
         ),
         "factors": Explanation(
             "A few hidden common causes would explain nearly everything.",
-            "The edges may only imitate these causes, and no direction by structure is claimed. Measure what the "
-            "columns share, or subtract the first principal components.",
+            "They fit better than the graph (up to 100 columns: by BIC), which may only imitate them. No direction by "
+            "structure is claimed. Measure what the columns share, or subtract the first principal components.",
         ),
         "limits": Explanation(
             "An unmeasured common cause looks just like an edge; no check can exclude it.",

@@ -9,7 +9,7 @@ import numpy as np
 from golem.assessment.diagnostics.checked_model import CheckedModel
 from golem.assessment.diagnostics.finding import USE_FREE_VARIANCES, Finding, Verdict, edge_texts, note, ok, warning
 from golem.directions.equivalence_class import open_edges
-from golem.directions.factors import few_factors
+from golem.directions.factors import few_factors, hidden_factors
 from golem.estimator.settings import is_counted
 from golem.graphs.edges import Edges
 from golem.runtime.messages import counted, shortened
@@ -116,8 +116,12 @@ def find_outside_intervals(model: Golem, bootstrap: Bootstrap) -> Finding:
 
 
 def find_factors(checked: CheckedModel) -> Verdict | None:
-    """Find whether a few hidden common causes would explain nearly all correlations."""
-    count = few_factors(checked.model.moments_)
+    """Find whether a few hidden common causes would explain the correlations better than the graph."""
+    intercepts, graph = checked.model.fit_.score.intercepts, checked.model.graph_
+    if checked.model.settings.counts_edges:
+        count = hidden_factors(checked.table, intercepts, graph)
+    else:  # the graph may fit worse than others
+        count = few_factors(checked.table.present_moments(intercepts))
     if not count:
         return None
     causes = counted(count, "hidden common cause")
@@ -139,10 +143,12 @@ def find_directions(checked: CheckedModel) -> Verdict:
     links = np.argwhere(checked.links)
     if unchecked := int(model.graph_.directed_by("unchecked").sum()):
         more = f", and {undecided - unchecked} more have no evidence" if undecided > unchecked else ""
+        told = f"{unchecked} of {counted(total, 'direction')} {'was' if unchecked == 1 else 'were'} not checked"
         return note(
-            f"{unchecked} of {counted(total, 'direction')} {'was' if unchecked == 1 else 'were'} not checked{more}.",
+            f"{told}{more}.",
             "Check them with the rows: check_directions(X), or golem fit without --evidence fast.",
-            edges=checked.named(links),
+            f"{told}: these edges are links.",
+            checked.named(links),
         )
     return note(
         f"{undecided} of {counted(total, 'edge')} {'has' if undecided == 1 else 'have'} no evidence for "
