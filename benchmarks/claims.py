@@ -164,13 +164,14 @@ def cells() -> Iterator[tuple[str, Callable[[np.random.Generator], Drawn], int]]
         for n in (100, 300, 1000, 10000):
             yield f"normal, d={d}, {edges} per node, n={n}", partial(linear, d=d, edges=edges, n=n), tables
     for kind in ("t4", "exponential"):
-        for d, n in ((10, 300), (30, 300), (30, 1000)):
-            yield f"{kind}, d={d}, 2 per node, n={n}", partial(linear, d=d, edges=2, n=n, kind=kind), 12
+        for d, n, tables in ((10, 300, 120), (30, 300, 12), (30, 1000, 12)):
+            yield f"{kind}, d={d}, 2 per node, n={n}", partial(linear, d=d, edges=2, n=n, kind=kind), tables
     for units in ("free", "random", "standardized"):
         yield f"units {units}, d=20, 2 per node, n=500", partial(linear, d=20, edges=2, n=500, units=units), 15
     yield "strong effects, d=20, 2 per node, n=500", partial(linear, d=20, edges=2, n=500, high=2.0), 15
     yield "half of the columns hidden, d=20, n=1000", partial(linear, d=20, edges=2, n=1000, hidden=1.0), 20
-    yield "factors, d=60, n=500", partial(factors, d=60, n=500, count=3), 5
+    for d, count, tables in ((10, 1, 20), (20, 2, 20), (60, 3, 5)):
+        yield f"factors, d={d}, n=500", partial(factors, d=d, n=500, count=count), tables
     yield "hidden group, d=2, n=1000", partial(groups, n=1000), 40
     yield "tanh, d=2, n=300", partial(bent, n=300), 40
     for n in (300, 1000):

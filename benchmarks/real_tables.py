@@ -9,6 +9,7 @@ them.
     python benchmarks/real_tables.py                          # tables of scikit-learn, and statsmodels if installed
     python benchmarks/real_tables.py --tables FOLDER          # and the files of a folder, by their names below
     python benchmarks/real_tables.py --quick                  # three tables
+    python benchmarks/real_tables.py --others causal-learn-pc causal-learn-ges  # other packages, numeric columns
     python benchmarks/real_tables.py --least-margin 0 --least-stability 0.3 --no-free-edge --half 0    # another rule
 
 A rule that is chosen on half of the tables must be reported on the others: `--half` takes those of one half, by a hash
@@ -31,6 +32,7 @@ import numpy as np
 from scipy.stats import beta
 
 import golem
+from golem.comparison.other_packages import OTHER_PACKAGES
 from golem.directions import by_structure
 from golem.workflow import fit_file
 
@@ -120,6 +122,40 @@ def judged(model: Any, tiers: str) -> tuple[list[int], list[tuple[str, str]]]:
     return counts, wrong
 
 
+def judged_elsewhere(method: str, path: Path, tiers: str) -> tuple[int, int]:
+    """Return contradicting and testable arrows of a method of another package, on the numeric columns of a file."""
+    import pandas as pd
+
+    frame = pd.read_csv(path, sep=None, engine="python", na_values="*").select_dtypes("number").dropna()
+    frame = frame.loc[:, frame.std() > 0]
+    if frame.shape[1] < 2:
+        return 0, 0
+    place = tier_of(tuple(frame.columns), tiers)
+    graph = OTHER_PACKAGES[method].learn(frame.to_numpy(float)).graph
+    ends = [[place.get(frame.columns[k]) for k in pair] for pair in np.argwhere(graph & ~graph.T)]
+    tested = [(first, second) for first, second in ends if None not in (first, second) and first != second]
+    return sum(first > second for first, second in tested), len(tested)
+
+
+def compare(methods: list[str], found: Iterator[tuple[str, Path, str]]) -> None:
+    """Print the contradictions of other packages."""
+    print(f"| table | {' | '.join(f'{method}: wrong / all' for method in methods)} |")
+    print("|---" * (len(methods) + 1) + "|")
+    total = {method: np.zeros(2, dtype=int) for method in methods}
+    for name, path, tiers in found:
+        cells = []
+        for method in methods:
+            try:
+                counts = judged_elsewhere(method, path, tiers)
+            except ValueError as error:
+                cells.append(f"refused: {str(error)[:40]}")
+                continue
+            total[method] += counts
+            cells.append(f"{counts[0]} / {counts[1]}")
+        print(f"| {name} | {' | '.join(cells)} |", flush=True)
+    print("\n" + "; ".join(f"{method}: {interval(*total[method])} contradict" for method in methods))
+
+
 def half_of(name: str) -> int:
     """Return the half of the tables, 0 or 1, that a table belongs to."""
     return int(hashlib.sha256(name.encode()).hexdigest(), 16) % 2
@@ -148,9 +184,14 @@ def main() -> None:
     parser.add_argument("--least-stability", type=float, default=by_structure.LEAST_STABILITY)
     parser.add_argument("--no-free-edge", action="store_true")
     parser.add_argument("--half", type=int, choices=(0, 1))
+    parser.add_argument("--others", nargs="+", default=(), choices=OTHER_PACKAGES)
     options = parser.parse_args()
     change_rule(options)
     print(f"golem {golem.__version__}, NumPy {np.__version__}, Python {platform.python_version()}")
+    if options.others:
+        with tempfile.TemporaryDirectory() as scratch, warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return compare(options.others, tables(options.tables, Path(scratch)))
     print("| table | rows | columns | edges | claimed | class: wrong / all | claims: wrong / all | wrong claims |")
     print("|---|---|---|---|---|---|---|---|")
     total = np.zeros(4, dtype=int)
