@@ -166,10 +166,10 @@ def _variance_evidence(problem: DirectionProblem, found: list[Component]) -> dic
     n = problem.score.table.n
     odds = direction_odds(list(classes.values()), problem.covariance, n)
     both = ((way, size) for (i, j), value in odds.items() for way, size in (((i, j), value), ((j, i), -value)))
-    found = {way: 2 * size for way, size in both if size >= least_log_odds(n)}
-    if found and hidden_factors(problem.score.table, problem.score.intercepts, graph):
+    supported = {way: 2 * size for way, size in both if size >= least_log_odds(n)}
+    if supported and hidden_factors(problem.score.table, problem.score.intercepts, graph):
         return {}
-    return found
+    return supported
 
 
 def _candidate(problem: DirectionProblem, edges: Edges, found: list[Component]) -> CandidateClass:
