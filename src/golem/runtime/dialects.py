@@ -15,7 +15,7 @@ OPTIONS = frozenset(
     "bootstrap categorical certificate columns covariance cpdag device drop drop_dependent effort environment "  # noqa: SIM905
     "environments evidence header intercepts intervention lags lambda_dag lambda_sparsity levels log max_iter missing "
     "na noise noise_std numeric output random_state robust rows scatter scheduler score_function select shape solver "
-    "spreadsheet strict targets threshold time time_limit unit weight_scale".split()
+    "spreadsheet statistics strict targets threshold time time_limit unit weight_scale".split()
 )
 _OTHER_NAMES = {"random_state": "seed", "score_function": "score"}
 
