@@ -26,8 +26,6 @@ table.head(3)
 # Without lags, golem warns that the rows depend on each other. With lags, every variable may depend on the past of all
 # variables. The number of lags is chosen from the data.
 model = golem.Golem(lags="auto").fit(table)
-for note in model.table_.series.notes:
-    print(note)
 print(model)
 
 # %%

@@ -41,6 +41,7 @@ def test_the_graph_of_a_series_is_found():
     assert {edge.direction_from for edge in model.edges_ if edge.lag} == {"time"}
     assert all(edge.source.endswith("@1") == (edge.lag == 1) for edge in model.edges_)
     assert model.weights_.shape == (3, 3)
+    assert "The order of the rows is taken for time." in str(model)
 
 
 def test_a_full_graph_has_the_coefficients_of_least_squares():

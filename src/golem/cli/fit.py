@@ -313,13 +313,11 @@ def fit(
 
 def _screen(result: FitResult, said: int) -> Screen:
     """Return what to print about a fit, after so many lines of notes."""
-    from golem.output.screen import Screen, data_title, learned_sentence
+    from golem.output.screen import Screen, data_title, learned_sentences
     from golem.workflow.steps import title_of
 
     document, selection, proof = result.document, result.selection, result.certificate
-    sentences = [learned_sentence(document)]
-    if document.series:
-        sentences.append(" ".join(document.series.notes))
+    sentences = learned_sentences(document)
     if gaps := document.missing:
         how = "the others are used (Gaussian EM)" if gaps["method"] == "em" else "these rows were dropped"
         missing = "1 value is" if gaps["cells"] == 1 else f"{gaps['cells']} values are"

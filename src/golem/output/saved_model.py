@@ -15,7 +15,7 @@ from golem.graphs.graph_document import GraphDocument
 from golem.graphs.named_graph import EdgeRow, NamedGraph
 from golem.model.linear_sem import LinearSEM
 from golem.output.document import Supplement
-from golem.output.screen import Screen, data_title, learned_sentence
+from golem.output.screen import Screen, data_title, learned_sentence, learned_sentences
 from golem.runtime.types import BoolMatrix, Matrix
 
 
@@ -67,7 +67,7 @@ class SavedModel(GraphQuestions):
         checked = None if found is None else Diagnosis.of(Finding(**msgspec.structs.asdict(one)) for one in found)
         supplement = Supplement(diagnosis=checked)
         title = data_title("Saved model", self.document, supplement)
-        return Screen(title, [learned_sentence(self.document)], self.document, supplement).text()
+        return Screen(title, learned_sentences(self.document), self.document, supplement).text()
 
     def __str__(self) -> str:
         return self.summary()

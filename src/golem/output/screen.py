@@ -168,7 +168,7 @@ def summary_text(model: Any, X: Any = None, bootstrap: Any = None) -> str:
     supplement = Supplement(bootstrap=bootstrap, diagnosis=checked)
     document = describe(model, supplement)
     title = data_title(type(model).__name__, document, supplement)
-    sentences = [learned_sentence(document)]
+    sentences = learned_sentences(document)
     if unchecked_links(document):
         sentences.append("To check directions, call check_directions(X) with the rows.")
     return Screen(title, sentences, document, supplement).text()
@@ -180,6 +180,12 @@ class _EdgeLines:
 
     lines: list[str]
     complete: bool
+
+
+def learned_sentences(document: GraphDocument) -> list[str]:
+    """Return what was learned, and how the rows of a series were read."""
+    notes = document.series.notes if document.series else []
+    return [learned_sentence(document), *([" ".join(notes)] if notes else [])]
 
 
 def learned_sentence(document: GraphDocument) -> str:

@@ -12,7 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 
 from golem.runtime.machine import available_cores
-from golem.runtime.types import BoolMatrix, Matrix, Vector
+from golem.runtime.types import BoolMatrix, BoolVector, Matrix, Vector
 from golem.score.gaussian_columns import GaussianColumns
 from golem.score.solution import TIE
 from golem.search import exact_kernels
@@ -56,6 +56,7 @@ class ExactColumns:
         d, score, bits = self.score.d, self.score, 1 << np.arange(self.score.d)
         may = np.full(d, (1 << d) - 1) if allowed is None else bits @ allowed
         must = np.zeros(d, dtype=np.int64) if required is None else bits @ required
+        is_root = (may == 0) & (must == 0)  # as the past of a series
         centres = centre - np.log(score.variances)
         lowest = np.empty((d, 1 << d - 1))
 
@@ -69,21 +70,23 @@ class ExactColumns:
 
         workers = available_cores() if d >= _THREADS_PAY_FROM else 1
         with ThreadPoolExecutor(workers) as pool:
-            list((pool.map if workers > 1 else map)(fill, range(d)))
-        totals = np.empty(1 << d)
-        exact_kernels.fill_totals(lowest, totals)
+            list((pool.map if workers > 1 else map)(fill, np.flatnonzero(~is_root).tolist()))
+        totals, roots = np.empty(1 << d), int(bits @ is_root)
+        totals[roots] = is_root.sum() * score.penalty[0] + np.sum(centres[is_root] ** 2) / spread
+        exact_kernels.fill_totals(lowest, roots, totals)
         if np.isinf(totals[-1]):
             raise ValueError("No acyclic graph satisfies the required and forbidden edges. Remove some of them.")
-        return self._trace_back(lowest, totals), float(totals[-1])
+        return self._trace_back(lowest, totals, is_root), float(totals[-1])
 
-    def _trace_back(self, lowest: Matrix, totals: Vector) -> BoolMatrix:
+    def _trace_back(self, lowest: Matrix, totals: Vector, is_root: BoolVector) -> BoolMatrix:
         """Return the DAG of the minimum; of equal ones, that with later nodes last and fewer parents."""
         d, tolerance = self.score.d, TIE * self.score.n
         graph, left = np.zeros((d, d), dtype=bool), (1 << d) - 1
-        for _ in range(d):
+        for _ in range(d - int(is_root.sum())):
             inside = [j for j in range(d) if left >> j & 1]
-            options = [totals[left ^ 1 << j] + lowest[j, _without(left, j)] for j in inside]
-            j = max(j for j, option in zip(inside, options, strict=True) if option <= min(options) + tolerance)
+            last = [j for j in inside if not is_root[j]]
+            options = [totals[left ^ 1 << j] + lowest[j, _without(left, j)] for j in last]
+            j = max(j for j, option in zip(last, options, strict=True) if option <= min(options) + tolerance)
             left ^= 1 << j
             parents = left
             for i in reversed(inside):

@@ -86,14 +86,18 @@ def fill_lowest_costs(
 
 
 @entry
-def fill_totals(lowest: Any, totals: Any) -> None:
-    """Compute the lowest score of the nodes of every set, of which the last has its parents among the others."""
+def fill_totals(lowest: Any, roots: int, totals: Any) -> None:
+    """Compute the lowest score of the nodes of every set, of which the last has its parents among the others.
+
+    `totals[roots]` is given: the score of the nodes that may have no parents. Only sets with all of them are filled.
+    """
     d = lowest.shape[0]
-    totals[0] = 0.0
-    for s in range(1, totals.size):
+    s = ZERO + roots
+    while s < totals.size - 1:
+        s = (s + 1) | roots
         least = np.inf
         for j in range(d):
-            if s >> j & 1:
+            if (s ^ roots) >> j & 1:
                 low = (1 << j) - 1
                 score = totals[s ^ (1 << j)] + lowest[j, (s & low) | s >> (j + 1) << j]
                 least = min(least, score)
