@@ -20,6 +20,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from golem.data.panels import unit_means
 from golem.model.series_simulation import sample_series, simulate_series
 
 D, LAGS, PERIODS, UNITS = 20, 2, 100, 2000
@@ -43,7 +44,7 @@ print(json.dumps({
 
 
 def write(path: Path, blocks: int) -> np.ndarray:
-    """Write the panel, and return the covariance of its centred windows."""
+    """Write the panel, and return the covariance of its centred windows, corrected for the means of units."""
     model = simulate_series(D, 100, lags=LAGS, random_state=0)
     rng, writer, total = np.random.default_rng(1), None, 0
     time = np.tile(np.arange(PERIODS), UNITS)
@@ -58,7 +59,8 @@ def write(path: Path, blocks: int) -> np.ndarray:
         centred = (windows - windows.mean(axis=1, keepdims=True)).reshape(-1, D * (LAGS + 1))
         total = total + centred.T @ centred
     writer.close()
-    return total / (blocks * UNITS * (PERIODS - LAGS - 1))
+    raw = total / (blocks * UNITS * (PERIODS - LAGS))
+    return raw + unit_means(raw, np.full(blocks * UNITS, float(PERIODS - LAGS)), D, LAGS).bias
 
 
 def main() -> None:
