@@ -364,6 +364,7 @@ def test_hostile_names_stay_text(page: Any) -> None:
     for name in names:
         page.locator(".chip", has_text=name).first.focus()
         page.keyboard.press("1")
+    expect(page.locator(".tier[data-tier='0'] .chip")).to_have_count(len(names))  # edits are sent one after another
     wait_checked(page)
     choose_edge(page)
     page.locator("#selected .rules").wait_for()
