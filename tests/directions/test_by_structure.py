@@ -171,6 +171,15 @@ def test_scores_of_categories_must_agree():
     assert arrows == set()  # the degenerate Gaussian score does not see an interaction without main effects
 
 
+def test_a_graph_that_is_dense_for_its_rows_has_no_directions():
+    X = simulate(20, 2000, "ER6", random_state=1).data
+    many, few = (Golem("nv").fit(rows).check_directions() for rows in (X, X[:200]))
+    assert min(len(many.edges_), len(few.edges_)) > 4 * 20
+    assert any(edge.directed for edge in many.edges_)
+    assert not any(edge.directed for edge in few.edges_)
+    assert "No direction that follows from the structure is claimed" in str(diagnose(few, X[:200])["density"])
+
+
 def test_factors_are_not_directions():
     """Two hidden causes of 24 columns: the graph has many edges, none of them real, and no direction is claimed."""
     rng = np.random.default_rng(6)

@@ -30,7 +30,7 @@ from golem.data.knowledge import Knowledge
 from golem.data.table import Table
 from golem.directions.by_structure_wide import WideRule, wide_evidence
 from golem.directions.equivalence_class import open_edges
-from golem.directions.factors import hidden_factors
+from golem.directions.factors import hidden_factors, is_too_dense
 from golem.directions.learned_graph import LearnedGraph
 from golem.directions.residual_tests import normality_test
 from golem.graphs.edges import Edges
@@ -110,9 +110,11 @@ def evidence_by_structure(
     callback: Counter | None = None,
 ) -> StructureEvidence:
     """Return the evidence for the directions of some edges of a graph; `score` has the table with its rows."""
-    # Where a few hidden causes explain the table better, no edge is real, and neither is its direction.
+    # Where a few hidden causes explain the table better, no edge is real, and neither is its direction. In a graph that
+    # is dense for its rows many edges are not, and checking all directions would take minutes.
     margin, stability = np.full(len(graph), np.nan), np.full(len(graph), np.nan)
-    if not asked.any() or hidden_factors(score.table, score.intercepts, graph):
+    dense = is_too_dense(len(graph), graph.d, score.table.n)
+    if not asked.any() or dense or hidden_factors(score.table, score.intercepts, graph):
         return StructureEvidence(margin, stability)
     if isinstance(score, WideScore):
         rule = WideRule(LEAST_MARGIN, LEAST_STABILITY, MOST_ROWS, _FEW_ROWS, _NORMAL_LEVEL)

@@ -1,4 +1,4 @@
-"""Hidden common causes that can be seen: a few factors that explain nearly all correlations.
+"""Hidden common causes that can be seen: a few factors that explain nearly all correlations, or a dense graph.
 
 No check finds every hidden cause. But a few of them that reach most columns make a matrix of correlations of low rank,
 and a graph that imitates it has many edges, none of which is real. Up to some hundred columns, a factor model is
@@ -27,9 +27,22 @@ _FEWEST, _MOST = 20, 3000
 _SAMPLE = 1000
 # One factor per so many columns and rows at most, and never more than these.
 _COLUMNS_PER_FACTOR, _ROWS_PER_FACTOR, _MOST_FACTORS = 20, 10, 30
+# Parents per variable of a dense graph, and the rows per parent that it needs.
+MANY_PARENTS, _ROWS_PER_PARENT = 4.0, 50
 # Share of the squared correlations that factors leave. Simulated factor models leave at most 0.11, random graphs (ER
 # and SF with 1 to 4 edges per node) at least 0.3.
 _LEFT = 0.15
+
+
+def is_too_dense(edges: int, d: int, n: float) -> bool:
+    """Return whether a graph has so many edges for its rows that many may imitate hidden causes, curves or long tails.
+
+    Examples
+    --------
+    >>> is_too_dense(500, d=50, n=300), is_too_dense(500, d=50, n=3000), is_too_dense(100, d=50, n=50)
+    (True, False, False)
+    """
+    return edges > MANY_PARENTS * d and n < _ROWS_PER_PARENT * edges / d
 
 
 def hidden_factors(table: Table, intercepts: Intercepts, graph: Edges) -> int:

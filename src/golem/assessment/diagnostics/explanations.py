@@ -139,9 +139,10 @@ GROUPS: dict[str, dict[str, Explanation]] = {
         ),
         "density": Explanation(
             "The graph has many edges for so few rows: weak ones may be chance.",
-            "More than 4 parents per variable: a warning with fewer than 50 rows per parent, a note if more than "
-            "30 % of all pairs have an edge. Dependent rows, curves and long tails cause many weak edges. `--select "
-            "stability` finds a sparser graph. An empty graph with an extreme penalty is a note, too.",
+            "More than 4 parents per variable: a warning with fewer than 50 rows per parent, where no direction by "
+            "structure is claimed; a note if more than 30 % of all pairs have an edge. Dependent rows, curves and long "
+            "tails cause many weak edges. `--select stability` finds a sparser graph. An empty graph with an extreme "
+            "penalty is a note, too.",
         ),
         "search": Explanation(
             "A second search found a graph that differs from this one.",

@@ -9,7 +9,7 @@ import numpy as np
 from golem.assessment.diagnostics.checked_model import CheckedModel
 from golem.assessment.diagnostics.finding import USE_FREE_VARIANCES, Finding, Verdict, edge_texts, note, ok, warning
 from golem.directions.equivalence_class import open_edges
-from golem.directions.factors import few_factors, hidden_factors
+from golem.directions.factors import MANY_PARENTS, few_factors, hidden_factors, is_too_dense
 from golem.estimator.settings import is_counted
 from golem.graphs.edges import Edges
 from golem.runtime.messages import counted, shortened
@@ -20,11 +20,8 @@ if TYPE_CHECKING:
     from golem.assessment.bootstrap_result import Bootstrap
     from golem.estimator.golem import Golem
 
-# Sparse graphs have up to four parents per node. Beyond, a graph is dense if it has this share of all pairs, or fewer
-# rows per parent than regressions need.
-_MANY_PARENTS = 4.0
+# With more than four parents per node a graph is dense if it has this share of all pairs, or too few rows.
 _LARGE_SHARE = 0.3
-_FEW_ROWS_PER_PARENT = 50
 # A number so many times the penalty of "mbic" is more likely in another unit than meant.
 _HUGE_PENALTY = 10.0
 _OF_NUMBERS = Text.of(
@@ -46,14 +43,15 @@ def find_density(checked: CheckedModel) -> Verdict:
     parents = edges / d
     share = edges / max(d * (d - 1) / 2, 1)
     rows = checked.moments.rows_in_words
-    few_rows = n < _FEW_ROWS_PER_PARENT * parents
+    few_rows = is_too_dense(edges, d, n)
     numbers = f"{counted(edges, 'edge')} among {d} variables ({parents:.1f} per variable, {share:.0%} of all pairs)"
-    if parents <= _MANY_PARENTS or not (few_rows or share > _LARGE_SHARE):
+    if parents <= MANY_PARENTS or not (few_rows or share > _LARGE_SHARE):
         return ok(f"The graph is not too dense for {rows}: {numbers}.")
     return Verdict(
         "warning" if few_rows else "note",
         f"The graph is dense for {rows}: {numbers}. Dependent rows, nonlinear effects, long tails and nearly "
-        "identical columns all cause many weak edges.",
+        "identical columns all cause many weak edges."
+        + (" No direction that follows from the structure is claimed." if few_rows else ""),
         _OF_NUMBERS if checked.is_linear else _WITH_CATEGORIES,
     )
 
