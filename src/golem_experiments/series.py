@@ -81,7 +81,7 @@ def learn(method: str, drawn: SimulatedSeries) -> tuple[Estimate, Row]:
         return found, {"fit_seconds": time.process_time() - began}
     model = Golem(lags=lags).fit(drawn.data)
     searched = time.process_time() - began
-    model.check_directions()
+    model.check_directions(drawn.data)
     graph = model.graph_.matrix()
     found = Estimate(graph, False, graph, direction_from=dict(model.graph_.directions()))
     return found, {"fit_seconds": time.process_time() - began, "search_seconds": searched}
