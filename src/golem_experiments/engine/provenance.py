@@ -32,7 +32,7 @@ def commit() -> str:
         return ended.stdout.strip()
 
     # A virtual environment may be inside the repository of another project.
-    if git("ls-files", "--error-unmatch", "__init__.py") is None:
+    if git("ls-files", "--error-unmatch", __file__) is None:
         return ""
     return f"{git('rev-parse', '--short=12', 'HEAD')}{'+' if git('status', '--porcelain', '--', '.') else ''}"
 
