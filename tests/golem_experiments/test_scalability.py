@@ -42,14 +42,33 @@ def test_accelerated_runs_stand_for_golem_ev_only_where_no_exact_run_ended():
     assert "accelerated" not in verdict(worse, claim).measured
     larger = [*table, *rows(FAST, 3200, 5.0)]
     assert verdict(larger, claim).holds is False
-    assert "d = 3200 (accelerated steps)" in verdict(larger, claim).measured
+    assert "d = 3200 (accelerated steps, 3 seeds)" in verdict(larger, claim).measured
     growing = [*table, *rows(FAST, 3200, 5.0)]
     assert verdict(growing, "does not grow").holds is False
 
 
-def test_one_seed_at_the_largest_size_settles_nothing():
-    table = [*rows("golem-ev", 1600, 0.1), *rows(FAST, 3200, 0.1, seeds=1)]
-    assert verdict(table, "thousands of nodes").holds is None
+def test_one_seed_at_the_largest_size_confirms_nothing_but_can_object():
+    claim = "thousands of nodes"
+    one = rows(FAST, 3200, 0.1, seeds=1)
+    assert verdict(one, claim).holds is None
+    found = verdict([*rows("golem-ev", 1600, 0.1), *one], claim)
+    assert found.holds
+    assert "d = 3200 (accelerated steps, 1 seed): 0.1" in found.measured
+    assert verdict([*rows("golem-ev", 1600, 0.1), *rows(FAST, 3200, 5.0, seeds=1)], claim).holds is None
+
+
+def test_growth_compares_sizes_by_all_their_seeds():
+    table = [*rows("golem-ev", 100, 0.04, seeds=12), *rows("golem-ev", 1600, 0.1)]
+    assert verdict(table, "does not grow").holds
+    assert "d = 1600 minus d = 100: +0.00" in verdict(table, "does not grow").measured
+
+
+@pytest.mark.parametrize(("processor", "holds"), [("Xeon", True), ("EPYC", None)])
+def test_a_gpu_is_compared_with_the_processor_beside_it(processor, holds):
+    fast = [row | {"hardware": "H200; Xeon, 1 core, threads: 1"} for row in rows("golem-ev", 1600, 0.1)]
+    where = {"hardware": f"{processor}, 16 cores, threads: 2", "device": "cpu"}
+    slow = [row | where | {"status": "timeout", "seconds": 3.0} for row in rows("notears-l1", 1600, 0.1)]
+    assert verdict([*fast, *slow], "much less time").holds is holds
 
 
 def test_experiments_without_accelerated_methods_refuse_the_option(tmp_path):

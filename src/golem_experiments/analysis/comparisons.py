@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -110,7 +110,7 @@ def count_pairs(table: Table, metric: str, ours: Sequence[str], others: Sequence
 
 @dataclass(frozen=True)
 class Times:
-    """Seconds of two methods on the same data sets and hardware, and how many runs of each were stopped.
+    """Seconds of two methods on the same data sets, in the same place, and how many runs of each were stopped.
 
     A run that was stopped counts with the time until then. So the ratio of the second time to the first is a lower
     bound if runs of the second method were stopped, and an upper bound if runs of the first were.
@@ -133,13 +133,23 @@ class Times:
         return None if (outcome and self.stopped[0]) or (outcome is False and self.stopped[1]) else outcome
 
 
-def matched_times(table: Table, first: str, second: str) -> Times | None:
-    """Return the times of two methods in a cell, on the seeds that both have run on the same hardware; None if none."""
+def hardware(row: Row) -> str:
+    """Return the processor, its cores and threads, and the GPU if the run used one."""
+    return str(row.get("hardware"))
+
+
+def processor(row: Row) -> str:
+    """Return the processor alone, so that a method on a GPU can be compared with another one beside it."""
+    return hardware(row).rpartition("; ")[2].partition(",")[0]
+
+
+def matched_times(table: Table, first: str, second: str, place: Callable[[Row], str] = hardware) -> Times | None:
+    """Return the times of two methods in a cell, on the seeds that both have run in the same place; None if none."""
     own, other = ({row["seed"]: row for row in where(table, method=name)} for name in (first, second))
     seconds, stopped = [], [0, 0]
     for pair in ((own[seed], other[seed]) for seed in own if seed in other):
         states = [row["status"] for row in pair]
-        alike = pair[0].get("hardware") == pair[1].get("hardware")
+        alike = place(pair[0]) == place(pair[1])
         if alike and set(states) <= {DONE, TIMEOUT} and DONE in states:
             seconds.append((seconds_of(pair[0]), seconds_of(pair[1])))
             stopped = [count + (state == TIMEOUT) for count, state in zip(stopped, states, strict=True)]

@@ -30,6 +30,7 @@ class Mean:
     value: float
     error: float
     count: int
+    degrees: float | None = None  # of freedom of the error; None: one less than the number of seeds
 
     def __str__(self) -> str:
         return self._written("")
@@ -50,7 +51,8 @@ class Mean:
         """Bounds of the 95% interval of Student's t; infinite if there are fewer than three seeds."""
         if self.count < MIN_SEEDS:
             return -math.inf, math.inf
-        margin = float(stdtrit(self.count - 1, (1 + CONFIDENCE) / 2)) * self.error
+        degrees = self.count - 1 if self.degrees is None else self.degrees
+        margin = float(stdtrit(degrees, (1 + CONFIDENCE) / 2)) * self.error
         return self.value - margin, self.value + margin
 
 
@@ -104,6 +106,22 @@ def mean_over_seeds(numbers: Iterable[tuple[Any, Any, float]]) -> Mean:
             deviations[seed] += (value - centre.value) / scale
     error = math.sqrt(math.fsum(sum_**2 for sum_ in deviations.values())) if fewest > 1 else math.nan
     return Mean(math.fsum(centre.value for centre in centres) / len(cells), error, fewest)
+
+
+def independent_difference(first: Mean, second: Mean) -> Mean:
+    """Return the first mean minus the second, for data sets that have nothing in common (Welch).
+
+    Examples
+    --------
+    >>> found = independent_difference(Mean(0.5, 0.03, 3), Mean(0.2, 0.04, 12))
+    >>> print(found.signed(), f"{found.degrees:.1f}")
+    +0.3 ± 0.05 9.8
+    """
+    error = math.hypot(first.error, second.error)
+    spread = sum(one.error**4 / (one.count - 1) for one in (first, second) if one.count > 1)
+    return Mean(
+        first.value - second.value, error, min(first.count, second.count), error**4 / spread if spread else None
+    )
 
 
 def is_lower(difference: Mean) -> bool | None:
