@@ -131,6 +131,14 @@ def test_edges_are_grouped_by_how_often_they_were_found_again(tmp_path, monkeypa
     assert (f"{rare} edge" in result.stdout) == (rare > 0)
 
 
+def test_edges_that_were_never_found_again_are_counted(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    rows = np.random.default_rng(33).normal(size=(40, 2))
+    pd.DataFrame(rows, columns=["a", "b"]).to_csv("data.csv", index=False)
+    result, _ = screen("fit", "data.csv", "-o", "out", "--bootstrap", 4, "--no-diagnose")
+    assert "  not listed: 1 edge in less than 50%" in result.stdout.splitlines()
+
+
 def test_the_first_sentence_says_what_was_not_checked(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     pd.DataFrame(simulate(10, 2000, "ER1", random_state=0).data).rename(columns=lambda k: f"v{k}").to_csv(

@@ -108,7 +108,7 @@ class Screen:
         left += [(rest, f"in less than {_LISTED:.0%}")] if rest else []
         counts = [f"{number if k else counted(number, 'edge')} {where}" for k, (number, where) in enumerate(left)]
         more = [one_line(f"  not listed: {', '.join(counts)}")] if left else []
-        return _EdgeLines([*self._table(shown, rows), *more], complete)
+        return _EdgeLines([*(self._table(shown, rows) if shown else []), *more], complete)
 
     def _table(self, groups: dict[str, list[EdgeRow]], rows: int) -> list[str]:
         """Return groups of edges as lines."""
