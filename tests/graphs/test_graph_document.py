@@ -93,6 +93,7 @@ def test_unknown_keys_of_other_versions_do_no_harm():
         ({"format_version": 7}, "cannot read format version 7"),
         ({"format_version": 10**400}, r"cannot read format version 10{17}\.\.\."),
         ({"noise_variances": [1.0, 2.0]}, "noise_variances must have 3 numbers, one per name"),
+        ({"noise_variances": []}, "noise_variances must have 3 numbers, one per name"),
         ({"bootstrap": {"consensus": [["a", "z"]]}}, "An edge has the end 'z', which is not a node"),
         ({"bootstrap": [1]}, "has the wrong type"),
         ({"names": [["a"], ["b"], ["c"]]}, "has the wrong type"),

@@ -265,7 +265,7 @@ class GraphDocument(msgspec.Struct, kw_only=True):
         ]:
             raise ValueError(f"An edge has the end {quoted(unknown[:1])}, which is not a node.")
         for name in ("r2", "noise_variances", "intercepts", "variables"):
-            if len(getattr(self, name) or self.names) != d:
+            if (values := getattr(self, name)) is not None and len(values) != d:
                 raise ValueError(f"{name} must have {counted(d, 'number')}, one per name.")
         if self.lags:
             self._require_lags()
