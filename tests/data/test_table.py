@@ -99,6 +99,7 @@ def test_shifts_are_in_standard_deviations():
         ({"x": [], "y": [True]}, "target True of environment 'y'"),
         ({"x": [], "y": None}, "'y' are unknown"),
         ({"x": [], "y": [], 1: [], "1": []}, "'1' occurs twice"),
+        ({"x": [], "y": [], " ": []}, "an empty label"),
     ],
 )
 def test_targets_that_do_not_fit_are_refused(targets, message):
@@ -155,6 +156,8 @@ def test_whole_numbers_have_no_decimals():
 def test_missing_labels_are_refused():
     with pytest.raises(ValueError, match="1 of 3 rows have no environment label; the first is row 2"):
         coded_labels(pd.Series(["a", None, "b"]), 3)
+    with pytest.raises(ValueError, match="2 of 3 rows have no environment label; the first is row 2"):
+        coded_labels(["a", "", " "], 3)
     with pytest.raises(ValueError, match="2 labels for 3 rows"):
         coded_labels(["a", "b"], 3)
     with pytest.raises(ValueError, match="one label per row"):

@@ -135,7 +135,7 @@ class Table:
     @property
     def environments(self) -> tuple[Part, ...]:
         """The parts that are labelled environments."""
-        return tuple(part for part in self.parts if part.label)
+        return self.parts if self.has_environments else ()
 
     @property
     def lags(self) -> Indices:

@@ -72,6 +72,8 @@ def resolve_targets(
         )
     require_unique(map(str, targets), "targets")
     given = {str(label): value for label, value in targets.items()}
+    if any(not label.strip() for label in given):
+        raise ValueError(f"{source_of(targets)} has an empty label, which means a missing one. Name the environment.")
     known = set(labels)
     unknown = [label for label in given if label not in known]
     if unnamed := [label for label in labels if label not in given]:
@@ -185,7 +187,7 @@ def coded_labels(labels: Any, rows: int) -> tuple[tuple[str, ...], NDArray[np.in
     """Return the distinct labels of rows as text, and the number of its label for each row.
 
     Whole numbers that a table stores as floats are written without decimals, as they are in targets.json. Raise a
-    ValueError for missing labels or another number of them.
+    ValueError for missing labels, which empty ones are, or another number of them.
     """
     import pyarrow as pa
 
@@ -201,19 +203,20 @@ def coded_labels(labels: Any, rows: int) -> tuple[tuple[str, ...], NDArray[np.in
         raise ProblemError(Parameter("environments"), " must be one label per row; a label cannot be a list.")
     if len(values) != rows:
         raise ValueError(f"environments must have one label per row; got {len(values)} labels for {rows} rows.")
-    if values.null_count:
-        first = int(np.flatnonzero(values.is_null().to_numpy(zero_copy_only=False))[0]) + 1
-        raise ValueError(
-            f"{values.null_count} of {rows} rows have no environment label; the first is row {first}. Drop these rows, "
-            "or label them."
-        )
     if isinstance(values, pa.ChunkedArray):
         values = values.combine_chunks()
     coded = values if pa.types.is_dictionary(values.type) else values.dictionary_encode()
     distinct = coded.dictionary.to_pylist()
+    codes = coded.indices.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.intp)
+    empty = [k for k, value in enumerate(distinct) if value is None or not str(value).strip()]
+    if len(absent := np.flatnonzero(np.isin(codes, [-1, *empty]))):
+        raise ValueError(
+            f"{len(absent)} of {rows} rows have no environment label; the first is row {absent[0] + 1}. Drop these "
+            "rows, or label them."
+        )
     if all(isinstance(value, float) and value.is_integer() for value in distinct):
         distinct = [int(value) for value in distinct]
-    return tuple(str(value) for value in distinct), coded.indices.to_numpy(zero_copy_only=False).astype(np.intp)
+    return tuple(str(value) for value in distinct), codes
 
 
 def mean_shifts(rows: Vector, means: Matrix, targets: Sequence[Sequence[int]], scale: Vector, first: Indices) -> Matrix:
