@@ -200,6 +200,7 @@ def test_knowledge_is_obeyed():
         ({"score_function": "bdeu"}, ["kind", "dose"], "needs a table of categories, but 1 column is a number: 'dose'"),
         ({"score_function": "mixed"}, ["dose", "size"], "needs categories, but all columns are numbers"),
         ({"score_function": "bic"}, ["kind", "dose"], "must be one of 'auto', 'gaussian', 'mixed'"),
+        ({"score_function": []}, ["kind", "dose"], "must be one of 'auto', 'gaussian', 'mixed'"),
         ({"solver": "lbfgs"}, ["kind", "dose"], "solver='lbfgs' cannot be used here: the score 'mixed'"),
         ({"noise": "ev"}, ["kind", "dose"], "has no equal noise variances"),
         ({"init": "ev"}, ["kind", "dose"], "starts from an order or a graph"),

@@ -61,6 +61,9 @@ def test_masks_come_back_as_names():
         ({"solver": {"type": "Adam", "time_limit": {}}}, "Expected `float | null`, got `object`"),
         ({"solver": {"type": []}}, r"Unknown type '\[\]'"),
         ({"init": [[0, {}], [0, 0]]}, "'init' must contain only numbers"),
+        ({"init": [[0, 1], [0]]}, "'init' have different lengths"),
+        ({"knowledge": {"a": 1}}, "Unknown key 'a'"),
+        ({"knowledge": {"outcome": 5}}, "outcome must be a list of names"),
         ({"callback": "f"}, "Unknown settings 'callback'"),
     ],
 )

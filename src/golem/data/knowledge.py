@@ -366,8 +366,9 @@ def _of_mapping(content: Mapping[str, Any]) -> NamedKnowledge:
         raise ValueError(f"Unknown key {quoted(unknown[:1])}. {suggestion(unknown[0], keys, 'keys')}")
     named = Knowledge.named(**{key: content[key] for key in _KEYS if key in content})
     for key in _ORDER_KEYS:
-        if isinstance(content.get(key), str) or not all(isinstance(name, str) for name in content.get(key, ())):
-            raise ValueError(f"{key} must be a list of names, such as ['A', 'B']; got {reprlib.repr(content[key])}.")
+        names = content.get(key, ())
+        if isinstance(names, str) or not isinstance(names, Iterable) or not all(isinstance(one, str) for one in names):
+            raise ValueError(f"{key} must be a list of names, such as ['A', 'B']; got {reprlib.repr(names)}.")
     return named.joined(known_order(*(content.get(key, ()) for key in _ORDER_KEYS)))
 
 

@@ -43,6 +43,7 @@ _CHOICES = {
     "shape": ("auto", "off"),
     "evidence": ("auto", "full", "fast"),
     "statistics": STATISTICS,
+    "score_function": tuple(SCORES),
 }
 PAPER_THRESHOLD = 0.3
 # Parameters of solvers that follow gradients.
@@ -89,9 +90,6 @@ class Settings:
         named(NOISE_MODELS, self.noise, "noise")
         self.chosen_solver  # noqa: B018 - it checks the settings of the solver
         self.edge_penalty  # noqa: B018
-        if self.score_function not in SCORES:
-            choices = ", ".join(map(repr, SCORES))
-            raise ProblemError(Parameter("score_function"), f" must be one of {choices}; got {self.score_function!r}.")
         if self.score_function not in ("auto", "gaussian"):
             self._require_categories_allowed(self.score_function)
         require_choice(self.missing)

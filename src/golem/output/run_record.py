@@ -89,12 +89,13 @@ def model_from(values: Mapping[str, Any]) -> Golem:
     if isinstance(parameters.get("random_state"), str):
         raise ValueError("The run cannot be repeated: its seed was a Generator, whose state is not recorded.")
     if isinstance(parameters.get("init"), list):
-        parameters["init"] = np.array(parameters["init"])
+        try:
+            parameters["init"] = np.array(parameters["init"])
+        except ValueError:
+            raise ValueError("The rows of the start 'init' have different lengths.") from None
         if parameters["init"].dtype.kind not in "biuf":
             raise ValueError("The start 'init' must contain only numbers.")
-    if parameters.get("knowledge") is not None:
-        parameters["knowledge"] = Knowledge.named(**parameters["knowledge"])
-    return Golem(**parameters)
+    return Golem(**parameters | {"knowledge": as_knowledge(parameters.get("knowledge"))})
 
 
 def plain(value: Any) -> Any:
