@@ -9,6 +9,8 @@ other columns predict.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from golem.data.variables import Coding
@@ -42,9 +44,10 @@ def normal_scores(rows: Matrix, coding: Coding) -> Matrix:
     """
     found, wild = np.array(rows, dtype=float), np.zeros(np.shape(rows), dtype=bool)
     numbers = np.flatnonzero(coding.levels == 0)
-    for j in numbers:
-        present = ~np.isnan(found[:, j])
-        found[present, j], wild[present, j] = _scores(found[present, j], found.shape[1])
+    present = ~np.isnan(found)
+    columns = [found[present[:, j], j] for j in numbers]
+    for j, column, normal in zip(numbers, columns, normal_columns(columns, found.shape[1]), strict=True):
+        found[present[:, j], j], wild[present[:, j], j] = _scores(column, normal)
     found[:, numbers] = _predicted(found[:, numbers], wild[:, numbers])
     return found
 
@@ -78,7 +81,7 @@ def scores_of_columns(columns: Matrix, number: int) -> Matrix:
         stays[stays] = normaltest(columns[stays], axis=1).pvalue > _LEVEL / number
     found = columns.copy()
     for j in np.flatnonzero(~stays):
-        found[j] = _scores(columns[j], number)[0]
+        found[j] = _scores(columns[j], is_normal(columns[j], number))[0]
     return found
 
 
@@ -93,16 +96,26 @@ def normal_quantiles(column: Vector) -> Vector:
 
 
 def is_normal(column: Vector, columns: int) -> bool:
-    """Return whether a column, one of so many, is compatible with a normal distribution apart from wild values.
+    """Return whether a column, one of so many, is compatible with a normal distribution apart from wild values."""
+    return bool(normal_columns([column], columns)[0])
+
+
+def normal_columns(columns: Sequence[Vector], number: int) -> BoolVector:
+    """Return which columns, of so many, are compatible with a normal distribution apart from wild values.
 
     The test is that of D'Agostino and Pearson (1973), with Bonferroni's correction.
     """
     from scipy.stats import normaltest
 
-    usual = column[_is_usual(column)]
-    if len(usual) < _FEWEST_ROWS or not np.ptp(usual) > 0:
-        return False
-    return float(normaltest(usual).pvalue) > _LEVEL / columns
+    usual = [column[_is_usual(column)] for column in columns]
+    lengths, found = np.array([len(one) for one in usual], dtype=int), np.zeros(len(usual), dtype=bool)
+    for length in np.unique(lengths[lengths >= _FEWEST_ROWS]):  # columns of one length together, as calls are slow
+        which = np.flatnonzero(lengths == length)
+        values = np.stack([usual[j] for j in which])
+        varies = np.ptp(values, axis=1) > 0
+        if varies.any():
+            found[which[varies]] = normaltest(values[varies], axis=1).pvalue > _LEVEL / number
+    return found
 
 
 def _is_usual(column: Vector) -> BoolVector:
@@ -112,7 +125,7 @@ def _is_usual(column: Vector) -> BoolVector:
     return np.asarray(away <= reach if reach > 0 else away >= 0)  # more than half of the values may be equal
 
 
-def _scores(column: Vector, columns: int) -> tuple[Vector, BoolVector]:
+def _scores(column: Vector, normal: bool) -> tuple[Vector, BoolVector]:
     """Return the normal scores of a column without missing values, and which values of a normal one are wild.
 
     A column that does not vary stays.
@@ -122,6 +135,6 @@ def _scores(column: Vector, columns: int) -> tuple[Vector, BoolVector]:
     if not deviation > 0:
         return column, np.zeros(len(column), dtype=bool)
     scores = column[usual].mean() + (scores - scores[usual].mean()) * (column[usual].std() / deviation)
-    if is_normal(column, columns):
+    if normal:
         return np.where(usual, column, scores), ~usual
     return np.asarray(scores), np.zeros(len(column), dtype=bool)

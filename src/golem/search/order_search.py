@@ -252,9 +252,11 @@ class OrderSearch:
         d = self.engine.d
         new = np.zeros(d, dtype=bool)
         for _, listed, _ in starts:
-            edges = sparse.csr_array((np.ones(len(listed)), (listed.children, listed.causes)), shape=(d, d))
-            linked = edges + edges @ edges + edges.T @ edges if families else edges
-            new |= self.engine.connect(*linked.nonzero())
+            pairs = listed.children, listed.causes
+            if families:
+                edges = sparse.csr_array((np.ones(len(listed)), pairs), shape=(d, d))
+                pairs = (edges + edges @ edges + edges.T @ edges).nonzero()
+            new |= self.engine.connect(*pairs)
         return new
 
     def _improved(self, starts: Sequence[Start], improve: Callable[[Start], Start]) -> list[Start]:
