@@ -169,7 +169,7 @@ def test_the_same_command_continues_after_sigterm_with_the_same_result(table):
         ),
         ("golem.workflow.steps.diagnose", [], "The graph, without the checks, is saved in out."),
         pytest.param(
-            *("golem.cli.fit.print_fit_json", ["--json"], "The results are saved in out."), marks=pytest.mark.slow
+            *("golem.cli.fit.print_json", ["--json"], "The results are saved in out."), marks=pytest.mark.slow
         ),
     ],
 )
@@ -422,7 +422,7 @@ def test_two_concurrent_runs_leave_the_files_of_one_of_them(table):
 
 @pytest.mark.parametrize("stream", ["full", *(pytest.param(one, marks=pytest.mark.slow) for one in ("closed", "pipe"))])
 def test_lost_output_is_one_sentence_after_the_files_are_saved(table, stream):
-    again = "[sys.executable, '-m', 'golem.cli', *sys.argv[1:]]"
+    again = "[sys.executable, '-m', 'golem', *sys.argv[1:]]"
     closing = ("-c", f"import os, sys; os.close(1); os.execv(sys.executable, {again})")
     command = closing if stream == "closed" else ("-m", "golem")
     program = Program(
