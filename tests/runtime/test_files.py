@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import os
 import signal
 import subprocess
 import sys
@@ -28,6 +29,16 @@ def test_a_failed_write_leaves_the_old_file(tmp_path):
         fail_half_way()
     assert path.read_text() == "old"
     assert list(tmp_path.iterdir()) == [path]
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
+def test_a_pipe_is_written_to_and_not_replaced(tmp_path):
+    os.mkfifo(path := tmp_path / "pipe")
+    reader = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+    write_text(path, "a,b")
+    assert os.read(reader, 9) == b"a,b"
+    assert path.is_fifo()
+    os.close(reader)
 
 
 def test_csv_text_reads_back_to_the_last_digit(rng):

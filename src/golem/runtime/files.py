@@ -30,7 +30,15 @@ def write_text(path: Path, content: str) -> None:
 
 @contextlib.contextmanager
 def replacing(path: Path) -> Iterator[Path]:
-    """Yield a temporary path next to `path` that replaces it if no error occurs; errors name `path`."""
+    """Yield a temporary path next to `path` that replaces it if no error occurs; errors name `path`.
+
+    A device or a pipe, such as /dev/stdout, is written to.
+    """
+    if path.exists() and not path.is_file() and not path.is_dir():
+        with naming_file(path), temporary_folder() as folder:
+            yield folder / path.name
+            path.write_bytes((folder / path.name).read_bytes())
+        return
     temporary = path.with_name(f".{path.stem}.{os.getpid()}{path.suffix}")
     try:
         with naming_file(path):
