@@ -5,6 +5,7 @@ from __future__ import annotations
 import decimal
 import errno
 import gzip
+import io
 import os
 import pathlib
 import re
@@ -24,7 +25,7 @@ from golem.data.files import batches, csv_files, streaming
 from golem.data.files.streaming import KeptRows, merged_shards, plan, read_here, tree_sum
 from golem.data.files.table_files import TableFiles, find_files
 from golem.data.readers import shards_by_label
-from golem.readers import moments_from_dask, moments_from_file, read_table, shards_from_file
+from golem.readers import environments_from_file, moments_from_dask, moments_from_file, read_table, shards_from_file
 
 
 @pytest.fixture
@@ -242,6 +243,19 @@ def test_columns_are_selected_and_ordered(tmp_path, rng):
             moments_from_file(path, columns=["a", "a"])
 
 
+def test_lists_are_neither_categories_nor_labels(tmp_path):
+    table = pa.table({"a": np.arange(9.0), "b": np.arange(9.0) ** 2, "c": [[1.0]] * 9})
+    pq.write_table(table, path := tmp_path / "data.parquet")
+    said = r"Column 'c' has values of type list<element: double>, which are not categories"
+    with pytest.raises(ValueError, match=said):
+        moments_from_file(path, categorical=["c"])
+    with pytest.raises(ValueError, match=said):
+        environments_from_file(path, {"x": []}, environment="c")
+    pq.write_table(pa.table({}), path)
+    with pytest.raises(ValueError, match="The table has no columns"):
+        moments_from_file(path)
+
+
 def test_columns_in_another_order_are_matched_by_name(tmp_path, rng):
     X = rows_with_mean(rng, 0, 20)
     write_csv(tmp_path / "1.csv", X[:10])
@@ -406,6 +420,13 @@ def test_a_damaged_row_group_is_named(tmp_path, rng, small_pieces):
         moments_from_file(path)
 
 
+def archive(**arrays):
+    """Return the bytes of an .npz file."""
+    file = io.BytesIO()
+    np.savez(file, **arrays)
+    return file.getvalue()
+
+
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
@@ -415,6 +436,8 @@ def test_a_damaged_row_group_is_named(tmp_path, rng, small_pieces):
         ("b.parquet", None, "Parquet file cannot be read .*truncated"),
         ("b.csv", b"a,b,c,d\n1,2,3,4\n5,6,7", "different numbers of fields.*truncated"),
         ("b.csv", b"\0\1\2", "The file is binary"),
+        ("b.npy", b"PK\3\4" + bytes(30), "npy file cannot be read"),
+        ("b.npy", archive(a=np.zeros((9, 2))), "npy file cannot be read"),
     ],
 )
 def test_a_bad_file_among_good_ones_is_named(tmp_path, rng, name, content, message):

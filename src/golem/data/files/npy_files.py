@@ -64,7 +64,7 @@ class NpyFile:
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # of headers that Python 2 wrote
-                array = np.load(path, mmap_mode="r", allow_pickle=False)
+                array = np.lib.format.open_memmap(path, mode="r")
         except _DAMAGE as error:
             reason = first_line(error)[:100].partition(": <")[0]  # without the objects of Python's parser
             raise ValueError(f"The .npy file cannot be read ({reason}). It may be damaged.") from None

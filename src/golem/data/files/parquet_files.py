@@ -11,6 +11,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from golem.data.files.batches import (
     NO_LEVELS,
     Batch,
@@ -140,16 +143,11 @@ class ParquetFile:
 
     def cells(self, piece: Piece, columns: Sequence[int]) -> Iterator[list[dict[str, int]]]:
         """Count the values of columns, as texts."""
-        import pyarrow as pa
-
         names = [self.names[j] for j in columns]
         with opened_parquet(self.path) as file:
             for k in range(piece.first, piece.last):
                 for batch in self._group(file, k, names):
-                    try:
-                        yield [count_cells(*different_cells(batch[name], _text)) for name in names]
-                    except pa.ArrowException as error:
-                        raise ValueError(f"Columns {quoted(names)}: not all can be categories ({error}).") from None
+                    yield [count_cells(*_different_cells(batch, name)) for name in names]
 
     def batches(
         self, piece: Piece, columns: Sequence[int], levels: Mapping[int, Sequence[str]] = NO_LEVELS
@@ -175,7 +173,7 @@ class ParquetFile:
                     end = piece.begin + (piece.end - piece.begin) * done // rows_in_piece
                     found = make_batch(batch.select(numbers), numbers, self.na, begin, end, place)
                     if texts:
-                        cells = {j: different_cells(batch[self.names[j]], _text) for j in texts}
+                        cells = {j: _different_cells(batch, self.names[j]) for j in texts}
                         found = with_texts(found, cells, columns, names, levels)
                     yield found
                     begin = end
@@ -194,6 +192,17 @@ class ParquetFile:
                 f"Row group {k + 1} of {file.metadata.num_row_groups} cannot be read ({first_line(error)}). The file "
                 "may be damaged."
             ) from None
+
+
+def _different_cells(batch: Any, name: str) -> tuple[list[str | None], NDArray[np.intp]]:
+    """Return `different_cells` of a column of categories or labels; raise a ValueError for lists and the like."""
+    import pyarrow as pa
+
+    try:
+        return different_cells(batch[name], _text)
+    except pa.ArrowNotImplementedError:
+        kind = batch[name].type
+        raise ValueError(f"Column {quoted([name])} has values of type {kind}, which are not categories.") from None
 
 
 def _text(value: Any) -> str:

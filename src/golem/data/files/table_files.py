@@ -328,7 +328,8 @@ def _chosen(file: TableFile, columns: Sequence[str] | None, drop: Sequence[str])
         warn_user(Text.of(use, said=said), DataWarning)
     names = [name for name in columns if name not in drop]
     if not names:
-        raise ValueError(f"All columns are dropped: {quoted(file.names)}. Keep at least two.")
+        all_dropped = f"All columns are dropped: {quoted(file.names)}. Keep at least two."
+        raise ValueError(all_dropped if file.names else "The table has no columns.")
     return column_names(names, len(names))
 
 
