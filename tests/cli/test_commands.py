@@ -514,6 +514,8 @@ def test_empty_graphs_can_be_scored(tmp_path):
     golem("score", empty, empty, expect=1)
     scores = json.loads(golem("score", empty, empty, "--nodes", 3, "--normalize", "--json").output)
     assert scores["shd"] == scores["sid"] == 0
+    many = golem("score", empty, empty, "--nodes", 10**12, expect=1)
+    assert "A graph of 1000000000000 nodes needs about" in many.stderr
 
 
 def test_columns_can_be_dropped_and_a_missing_header_is_told(tmp_path, rng):

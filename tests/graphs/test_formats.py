@@ -506,6 +506,7 @@ def test_causal_learns_other_arrow():
         ('{"nodes": ["a"], "arcs": [], "cpds": {"a": {}}}', "The pgmpy model has no entry 'variance'"),
         ("source,target\na,b\na,b\n", "from 'a' to 'b' appears twice"),
         ("source,target,weight\na,b,nan\n", "is not a finite number"),
+        ("source,target,directed\na,b,no\nb,c,\n", "The column directed must have true or false; got 'no'"),
         ("source;target;weight\nA;B;0.5.1\n", "The weight '0.5.1' of the edge from 'A' to 'B' is not a finite number"),
         ("source,target\na\n", "The edge from 'a' has no target"),
         ("source,target,weight\na,b,\nb,c,2\n", "The edge from 'a' to 'b' has no weight. Give one"),

@@ -196,6 +196,7 @@ def _compare(truth: Path, estimate: Path, cpdag: bool, normalize: bool, nodes: i
 
 def _all_names(first: NamedGraph, second: NamedGraph, nodes: int | None) -> tuple[str, ...]:
     """Return the variables of both graphs, and unnamed ones up to the number of nodes."""
+    from golem.graphs.named_graph import require_room
     from golem.runtime.messages import quoted
 
     names = tuple(dict.fromkeys(first.names + second.names))
@@ -210,6 +211,7 @@ def _all_names(first: NamedGraph, second: NamedGraph, nodes: int | None) -> tupl
         )
     if nodes is not None and nodes < len(names):
         raise ValueError(f"--nodes is {nodes}, but the graphs name {len(names)} variables.")
+    require_room(nodes or len(names))
     # Isolated variables count only in normalized metrics, so any unused names will do.
     return names + tuple(f"\0{k}" for k in range((nodes or 0) - len(names)))
 

@@ -199,9 +199,7 @@ class NamedGraph:
     def _matrix(self, values: NDArray[Any], names: tuple[str, ...] | None = None) -> NDArray[Any]:
         """Return a matrix of values of the edges over the names or others; refuse one that is too large."""
         names = names or self.names
-        # Weights, adjacency, and a copy of the weights, in bytes.
-        needed, remedy = 17 * len(names) ** 2, "Use a graph of fewer nodes or a machine with more memory."
-        require_memory(f"A graph of {len(names)} nodes", needed, remedy)
+        require_room(len(names))
         place = np.array(positions(self.names, names), dtype=np.intp)
         return Edges(place[self.edges.causes], place[self.edges.children], len(names)).matrix(values)
 
@@ -278,6 +276,13 @@ class NamedGraph:
             raise ValueError("The graph has a directed cycle, but a linear model needs a directed acyclic graph.")
 
 
+def require_room(d: int) -> None:
+    """Raise an error if the matrices of a graph of so many nodes do not fit the memory."""
+    # Weights, adjacency, and a copy of the weights, in bytes.
+    needed, remedy = 17 * d**2, "Use a graph of fewer nodes or a machine with more memory."
+    require_memory(f"A graph of {d} nodes", needed, remedy)
+
+
 def _numbered_edges(
     names: Sequence[str], edges: Iterable[tuple[str, str, Attributes]]
 ) -> dict[tuple[int, int], Attributes]:
@@ -337,6 +342,10 @@ def _columns(edges: Sequence[Attributes]) -> dict[str, NDArray[Any]]:
             continue
         values = np.array([_number(attributes.get(name)) for attributes in edges])
         if name in FLAGS:
+            flags = [attributes.get(name) for attributes in edges]
+            wrong = [flag for flag, value in zip(flags, values, strict=True) if _is_given(flag) and np.isnan(value)]
+            if wrong:
+                raise ValueError(f"The column {name} must have true or false; got {reprlib.repr(wrong[0])}.")
             columns[name] = np.nan_to_num(values, nan=1.0) != 0
         elif np.isfinite(values).any() or not edges:
             columns[name] = values
