@@ -111,6 +111,21 @@ def test_three_hundred_columns_show_the_ten_strongest_edges(tmp_path, monkeypatc
     assert f"the 10 strongest of {len(edges)}" in result.stdout
 
 
+def test_arrows_are_listed_although_links_are_stronger(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(0)
+    table = chain(14, 300)
+    table["a"], table["b"] = rng.normal(size=(2, 300))
+    table["weak"] = 0.3 * table["a"] + 0.3 * table["b"] + rng.normal(size=300)
+    table.to_csv("data.csv", index=False)
+    result, _ = screen("fit", "data.csv", "-o", "out", "--require", "a->weak")
+    shown = [line.split() for line in result.stdout.splitlines() if re.search(" --[->] ", line)]
+    assert next(line[:3] for line in shown if line[1] == "-->") == ["a", "-->", "weak"]
+    assert re.search(r"the \d+ strongest of \d+", result.stdout)
+    assert "\n  the arrow" in result.stdout or "strongest of 2 arrows" in result.stdout
+    assert len(shown) <= 10
+
+
 def test_edges_are_grouped_by_how_often_they_were_found_again(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     chain(14, 60).to_csv("data.csv", index=False)

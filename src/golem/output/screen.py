@@ -9,7 +9,7 @@ import functools
 import math
 import shlex
 import textwrap
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from golem.output.document import Supplement
 
 _MOST_EDGES, _MOST_FINDINGS = 10, 3
+# Arrows to list where all of the strongest edges are links.
+_MOST_ARROWS = 3
 # Where fewer edges fit, there is only one suggestion.
 _FEWEST_EDGES = 8
 # Shares of the graphs of a bootstrap from which an edge is reliable, and from which it is listed.
@@ -88,8 +90,7 @@ class Screen:
             return _EdgeLines([], True)
         if bootstrap is None:
             most = min(_MOST_EDGES, max(1, room - 1))
-            heading = "edge" if len(found) <= most else f"the {most} strongest of {len(found)}"
-            return _EdgeLines(self._table({heading: found[:most]}, rows), len(found) <= _MOST_EDGES <= most)
+            return _EdgeLines(self._table(_strongest(found, most), rows), len(found) <= _MOST_EDGES <= most)
         groups = {
             f"in at least {_TRUSTED:.0%} of {bootstrap.replicates} resamples": [
                 edge for edge in found if (edge.adjacency_frequency or 0) >= _TRUSTED
@@ -110,7 +111,7 @@ class Screen:
         more = [one_line(f"  not listed: {', '.join(counts)}")] if left else []
         return _EdgeLines([*(self._table(shown, rows) if shown else []), *more], complete)
 
-    def _table(self, groups: dict[str, list[EdgeRow]], rows: int) -> list[str]:
+    def _table(self, groups: Mapping[str, Sequence[EdgeRow]], rows: int) -> list[str]:
         """Return groups of edges as lines."""
         return _table(groups, rows, self._remark, self._open_signs)
 
@@ -156,6 +157,17 @@ class Screen:
         if self.supplement.bootstrap is None:
             found.append(("check each edge", "--bootstrap 100   (how often is it found again?)"))
         return [(label, text) for label, text in found if len(text) <= WIDTH - 21]
+
+
+def _strongest(edges: Sequence[EdgeRow], most: int) -> dict[str, Sequence[EdgeRow]]:
+    """Return the strongest edges under a heading, and some arrows under another if there is none among them."""
+    if len(edges) <= most:
+        return {"edge": edges}
+    arrows = [] if any(edge.directed for edge in edges[:most]) else [edge for edge in edges if edge.directed]
+    few = arrows[: min(_MOST_ARROWS, most // 3)]
+    first = edges[: most - len(few) - 1] if few else edges[:most]
+    name = "the arrow" if len(arrows) == 1 else f"the {len(few)} strongest of {len(arrows)} arrows"
+    return {f"the {len(first)} strongest of {len(edges)}": first} | ({name: few} if few else {})
 
 
 def summary_text(model: Any, X: Any = None, bootstrap: Any = None) -> str:
@@ -227,7 +239,10 @@ def data_title(name: str, document: GraphDocument, supplement: Supplement) -> st
 
 
 def _table(
-    groups: dict[str, list[EdgeRow]], rows: int, remark: Callable[[EdgeRow], str], open_signs: set[tuple[str, str]]
+    groups: Mapping[str, Sequence[EdgeRow]],
+    rows: int,
+    remark: Callable[[EdgeRow], str],
+    open_signs: set[tuple[str, str]],
 ) -> list[str]:
     """Return groups of edges as lines, with their strengths and what their directions rest on."""
     from golem.output.edge_list import DIRECTIONS, strength_text
