@@ -122,6 +122,22 @@ def panel(units, periods, seed=0, A=A, B=B):
     return pd.DataFrame(X.reshape(-1, 3), columns=list("abc")).assign(who=np.repeat(np.arange(units), periods))
 
 
+@pytest.mark.parametrize(
+    "dates", [pd.date_range("2024-01-31", periods=300), pd.period_range("2000-01", periods=300, freq="M")]
+)
+def test_an_index_of_dates_is_time(dates):
+    ordered = pd.DataFrame(draw(B, A, 300), columns=list("abc"))
+    expected = Golem(lags=1).fit(ordered)
+    shuffled = ordered.set_axis(dates).sample(frac=1, random_state=0)
+    model = Golem(lags=1).fit(shuffled)
+    np.testing.assert_allclose(model.lag_weights_, expected.lag_weights_)
+    assert "The dates of the index are taken for time" in model.table_.series.notes[0]
+    numbered = Golem(lags=1).fit(shuffled.reset_index(drop=True))
+    assert numbered.table_.series.notes == ("The order of the rows is taken for time.",)
+    gap = Golem(lags=1).fit(ordered.set_axis(dates).drop(dates[100]))
+    assert gap.table_.series.stretches == 2
+
+
 def test_lags_never_cross_units_and_units_have_intercepts():
     frame = panel(40, 150)
     model = Golem(lags=1, unit="who").fit(frame)

@@ -20,7 +20,7 @@ from golem.data.missing import MissingChoice
 from golem.data.moments import Moments
 from golem.data.resampling import merged
 from golem.data.robust import NOT_CHECKED, RobustChoice, robust_table
-from golem.data.series_reading import SeriesChoice, series_table
+from golem.data.series_reading import INDEX_IS_TIME, SeriesChoice, series_table
 from golem.data.table import Part, Table
 from golem.data.table_errors import MissingValuesError
 from golem.data.table_input import are_booleans, is_mapping, is_table, real_matrix, rows_and_names
@@ -151,13 +151,26 @@ def _series(X: Any, series: SeriesChoice, missing: MissingChoice) -> Table:
         raise ProblemError.of("Moments have no order of rows, so {lags=...} and {unit=...} need the rows.")
     series.check()
     found = {}
-    is_named = has_names(X)
+    is_named, dates = has_names(X), _dates_of_index(X) if series.lags is not None and series.time is None else None
     for name in ("time", "unit"):
         found[name] = getattr(series, name)
         if isinstance(found[name], str):
             X, found[name] = _without_column(X, found[name], name)
     lags = 0 if series.lags is None else series.lags
-    return series_table(coded_rows(X), found["time"], found["unit"], lags, missing, is_named)
+    if dates is None:
+        return series_table(coded_rows(X), found["time"], found["unit"], lags, missing, is_named)
+    table = series_table(coded_rows(X), dates, found["unit"], lags, missing, is_named)
+    assert table.series is not None
+    return replace(table, series=replace(table.series, notes=(INDEX_IS_TIME, *table.series.notes)))
+
+
+def _dates_of_index(X: Any) -> list[Any] | None:
+    """Return the dates of the index of a pandas table; None if it has no dates."""
+    import narwhals.stable.v1 as nw
+
+    index: Any = nw.maybe_get_index(nw.from_native(X)) if is_table(X) else None
+    index = index.to_timestamp() if hasattr(index, "to_timestamp") else index  # of periods
+    return list(index) if getattr(getattr(index, "dtype", None), "kind", "") == "M" else None
 
 
 def is_interventional(X: Any, environments: Any = None, targets: Targets | None = None) -> bool:

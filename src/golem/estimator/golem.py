@@ -122,7 +122,7 @@ class Golem(NotebookDisplay, DirectionCheck, TableEstimator, GraphMatrices, Conv
         the past. "auto" chooses the number by BIC (docs/series.md).
     time : str or sequence, optional
         The column of X with the time, or one value per row: the rows are sorted, and gaps end a stretch. By default the
-        order of the rows is time.
+        dates of the index of a pandas table are time, and else the order of the rows.
     unit : str or sequence, optional
         The column of X with the units of a panel, or one value per row. Lags never cross units, and every unit has an
         intercept of its own.
