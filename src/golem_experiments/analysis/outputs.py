@@ -155,12 +155,13 @@ def _what_was_run(table: Table) -> list[str]:
     values = "; ".join(f"{name} = {', '.join(map(str, distinct(table, name)))}" for name in cell_columns(table[0]))
     ended, stopped = done(table), [row for row in table if row["status"] != DONE]
     seconds = sum(float(row["seconds"] or 0) for row in table)
+    commits = ", ".join(one or "not recorded" for one in distinct(ended, "commit"))
     lines = [
         f"{len(table)} tasks: {values}; {len(distinct(table, 'seed'))} seeds; methods "
         f"{', '.join(distinct(table, 'method'))}.{warning}",
         *(f"{NOTES[name]}." for name in distinct(table, "method") if name in NOTES),
         "",
-        f"golem {', '.join(distinct(ended, 'version'))}, commit {', '.join(distinct(ended, 'commit'))}; "
+        f"golem {', '.join(distinct(ended, 'version'))}, commit {commits}; "
         f"{'; '.join(distinct(ended, 'hardware'))}; {seconds:.0f} s of work in total.",
     ]
     if changed := sum(str(row.get("commit") or "").endswith("+") for row in table):

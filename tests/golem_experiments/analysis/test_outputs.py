@@ -56,9 +56,11 @@ def test_seeds_that_a_method_was_not_run_with_are_counted(tmp_path):
     assert f"The table is incomplete: {count} tasks not run ({count} of pc).\n" in text
 
 
-def test_rows_of_a_changed_source_tree_are_counted(tmp_path):
+def test_commits_are_named_and_rows_of_a_changed_source_tree_counted(tmp_path):
     table = table_of(TASKS)
-    assert "source tree" not in published(table, tmp_path)[0]
+    text = published(table, tmp_path)[0]
+    assert "commit not recorded;" in text
+    assert "source tree" not in text
     table[0]["commit"] = "0123456789ab+"
     assert (
         "1 row with a + after the commit ran on a source tree with uncommitted changes."
