@@ -267,6 +267,9 @@ def test_times_are_read_in_many_forms():
         row_order(2, ["soon", "later"])
     with pytest.raises(ValueError, match="missing in row 2"):
         row_order(2, [1.0, np.nan])
+    for missing in ("", " ", None, np.nan):
+        with pytest.raises(ValueError, match="The unit is missing in row 2"):
+            row_order(3, unit=["x", missing, "y"])
 
 
 def test_incomplete_windows_are_dropped():

@@ -181,11 +181,17 @@ def row_order(n: int, time: Any = None, unit: Any = None) -> RowOrder:
 def _coded(values: Any, n: int, what: str) -> tuple[list[str], Indices]:
     """Return the labels of units and the number of the unit of each row; raise a ValueError for missing ones."""
     cells = _cells(values, n, what)
-    if absent := [row for row, cell in enumerate(cells) if cell is None or cell != cell]:  # NaN is not itself
-        raise ValueError(f"The unit is missing in row {absent[0] + 1}. Fill it in, or remove these rows.")
+    require_units(cells)
     texts = np.array([str(cell) for cell in cells])
     labels, codes = np.unique(texts, return_inverse=True)
     return labels.tolist(), codes.astype(np.intp)
+
+
+def require_units(cells: Sequence[Any], before: int = 0) -> None:
+    """Raise a ValueError for missing units, which blank ones are; `before` is the number of earlier rows."""
+    for row, cell in enumerate(cells, start=before + 1):
+        if cell is None or cell != cell or (isinstance(cell, str) and not cell.strip()):  # NaN is not itself
+            raise ValueError(f"The unit is missing in row {row}. Fill it in, or remove these rows.")
 
 
 def _cells(values: Any, n: int, what: str) -> list[Any]:

@@ -24,7 +24,7 @@ from golem.data.files.table_files import TableFiles
 from golem.data.missing import MissingChoice
 from golem.data.moments import Moments
 from golem.data.resampling import merged
-from golem.data.series import Series, gap_note, is_gap, is_number, require_lag_names, time_numbers
+from golem.data.series import Series, gap_note, is_gap, is_number, require_lag_names, require_units, time_numbers
 from golem.data.series_reading import (
     ORDER_IS_TIME,
     SeriesChoice,
@@ -215,9 +215,7 @@ class _Order:
 
 def _labels(cells: NDArray[Any], row: int) -> NDArray[Any]:
     """Return the labels of units, numbers or texts; raise a ValueError for missing ones."""
-    absent = [k for k, cell in enumerate(cells.tolist()) if cell is None or cell != cell or cell == ""]
-    if absent:
-        raise ValueError(f"The unit is missing in row {row + absent[0] + 1}. Fill it in, or remove these rows.")
+    require_units(cells.tolist(), row)
     return cells if cells.dtype != object else np.array([str(cell) for cell in cells])
 
 
