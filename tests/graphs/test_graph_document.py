@@ -96,6 +96,7 @@ def test_unknown_keys_of_other_versions_do_no_harm():
         ({"noise_variances": []}, "noise_variances must have 3 numbers, one per name"),
         ({"bootstrap": {"consensus": [["a", "z"]]}}, "An edge has the end 'z', which is not a node"),
         ({"bootstrap": [1]}, "has the wrong type"),
+        ({"bootstrap": {"seed": -1}}, r"Expected `int` >= 0 - at `\$.bootstrap.seed`"),
         ({"names": [["a"], ["b"], ["c"]]}, "has the wrong type"),
         ({"undecided_edges": [["a", "z"]]}, "has the wrong type"),
         ({"trace": [{"iteration": "x", "seconds": 1, "terms": {}}]}, "iteration"),

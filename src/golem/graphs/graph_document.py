@@ -26,6 +26,7 @@ EdgeValues = dict[str, str | bool | float | None]
 Numbers = dict[str, float | None]
 # Beyond it a number of rows cannot be computed with.
 RowCount = Annotated[int, msgspec.Meta(le=2**63 - 1)]
+Seed = Annotated[int, msgspec.Meta(ge=0)]
 
 
 class SourceRecord(msgspec.Struct, kw_only=True):
@@ -131,7 +132,7 @@ class BootstrapRecord(msgspec.Struct, kw_only=True):
     replicates: int | None = None
     requested: int | None = None
     unit: str | None = None
-    seed: int | None = None
+    seed: Seed | None = None
     level: float | None = None
     em: bool = False
     edges: list[EdgeValues] = []
