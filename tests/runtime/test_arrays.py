@@ -39,3 +39,7 @@ def test_in_place_sums_are_the_sums(rng):
                 a, b, c = (make(X[part].copy()) for X in (A, B, C))
                 found = function(a, b, c)
                 np.testing.assert_allclose(a if name in changed else found, result[part], rtol=1e-13, err_msg=name)
+
+
+def test_no_kind_of_nan_gives_a_warning():
+    assert np.isnan(arrays.as_floats(np.array([0x7F800001], dtype="u4").view("f4")))

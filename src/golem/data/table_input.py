@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from scipy.sparse import issparse
 
 from golem.data.table_errors import TOO_LARGE, not_numeric, too_few_rows
-from golem.runtime.arrays import is_tensor, to_numpy
+from golem.runtime.arrays import as_floats, is_tensor, to_numpy
 from golem.runtime.devices import Placement
 from golem.runtime.machine import require_memory
 from golem.runtime.messages import counted, shown
@@ -117,7 +117,7 @@ def _float_column(series: Any) -> Vector:
         if series.dtype in (nw.Int128, nw.UInt128):  # NumPy has no such integers
             series = series.cast(nw.Float64)
         values = series.to_numpy()
-        return np.asarray(values if values.dtype != object else series.to_list(), dtype=float)
+        return as_floats(values if values.dtype != object else series.to_list())
     values = series.to_list()
     text = [(value, row) for row, value in enumerate(values, start=1) if isinstance(value, str | bytes)]
     if text:
@@ -210,7 +210,7 @@ def _real_numbers(array: NDArray[Any]) -> NDArray[np.float64]:
         raise ValueError("got a structured array. Convert it with pandas.DataFrame")
     if isinstance(array, np.ma.MaskedArray):
         return np.ma.filled(array.astype(float), np.nan)
-    return np.asarray(array, dtype=float)
+    return as_floats(array)
 
 
 def _dense_tensor(X: Any) -> Any:

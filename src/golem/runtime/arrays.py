@@ -50,6 +50,12 @@ def to_numpy(array: Array) -> np.ndarray[Any, np.dtype[Any]]:
     return np.asarray(host)
 
 
+def as_floats(values: Any) -> np.ndarray[Any, np.dtype[np.float64]]:
+    """Return values in float64; NumPy warns of some kinds of NaN in float32."""
+    with np.errstate(invalid="ignore"):
+        return np.asarray(values, dtype=float)
+
+
 def divided(array: np.ndarray[Any, np.dtype[Any]], by: float) -> np.ndarray[Any, np.dtype[Any]]:
     """Divide a matrix by a number, with many threads if it is large."""
     if array.size < _THREADS_DIVIDE_FROM:

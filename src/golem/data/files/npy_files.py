@@ -28,6 +28,7 @@ from golem.data.files.markers import NO_MARKERS, Markers
 from golem.data.missing import add_markers
 from golem.data.table_errors import row_number
 from golem.data.variables import number_levels
+from golem.runtime.arrays import as_floats
 from golem.runtime.names import column_names
 
 MAGIC = b"\x93NUMPY"
@@ -140,7 +141,8 @@ class NpyFile:
         found = []
         markers: dict[str, dict[str, int]] = {}
         for j in columns:
-            values, codes = self.na.without_codes(np.array(array[begin:end, j], dtype=float), self.names[j])
+            values = as_floats(array[begin:end, j].copy())
+            values, codes = self.na.without_codes(values, self.names[j])
             found.append(values)
             markers = add_markers(markers, {self.names[j]: codes}) if codes else markers
         return Batch(found, self._bytes(begin), self._bytes(end), partial(_place, begin), markers)
