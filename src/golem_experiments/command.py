@@ -108,7 +108,7 @@ def experiment(
         ),
     ] = None,
     workers: Annotated[
-        int | None, worker_option(help="Processes on this machine.  [default: one per core]", min=1)
+        int | None, worker_option(help="Processes on this machine.  [default: one per core]", min=1, max=1000)
     ] = None,
     retry: Annotated[
         bool, task_option("--retry", help="Run failed and timed-out tasks of earlier runs again.")

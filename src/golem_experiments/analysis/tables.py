@@ -82,15 +82,21 @@ def read_csv(path: Path) -> Table:
     Raises
     ------
     ValueError
-        If there is no such file, or it is empty.
+        If there is no such file, or it is empty or damaged.
     """
     if not path.exists():
         raise ValueError(f"There is no file {path}. Run the experiment first, or name its folder with -o.")
-    with path.open(encoding="utf-8", newline="") as file:
-        table = [{name: _value(name, text) for name, text in row.items()} for row in csv.DictReader(file)]
-    if not table:
+    damaged = ValueError(f"{path} is not the table of an experiment, or is damaged. Restore it, or delete it.")
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as file:
+            names, *rows = [row for row in csv.reader(file) if row] or [[]]
+    except (UnicodeDecodeError, csv.Error):
+        raise damaged from None
+    if not rows:
         raise ValueError(f"{path} has no rows.")
-    return table
+    if "key" not in names or any(len(row) != len(names) for row in rows):
+        raise damaged
+    return [{name: _value(name, text) for name, text in zip(names, row, strict=True)} for row in rows]
 
 
 def _value(name: str, text: str) -> Value:

@@ -298,6 +298,15 @@ def test_the_table_is_remade_from_the_rows_of_a_run_that_was_killed(tmp_path):
     assert read_csv(tmp_path / "table.csv") == read_store(tmp_path, experiment.tasks(Grid()))
 
 
+@pytest.mark.parametrize(
+    "content", [b"\xff", b"key,d\n1\n", b"key,d\n1,2,3\n", b"key,d\n1," + b"x" * 200_000, b"a\n1\n"]
+)
+def test_a_damaged_table_is_named(content, tmp_path):
+    (tmp_path / "table.csv").write_bytes(content)
+    with pytest.raises(ValueError, match=r"table\.csv is not the table of an experiment, or is damaged"):
+        read_csv(tmp_path / "table.csv")
+
+
 def test_a_table_remade_from_new_rows_keeps_those_that_only_the_table_has(tmp_path):
     experiment = load(TOY)
     run(experiment, Grid(quick=True, methods=("square",)), tmp_path, Options(workers=1))
