@@ -126,7 +126,11 @@ def test_a_seed_says_everything():
 
 
 @pytest.mark.parametrize(
-    "arguments", [{"noise": "cauchy"}, {"weight_scale": 0}, {"noise_std": (2, 1)}, {"n": 0}, {"d": 0}]
+    "arguments",
+    [
+        *({"noise": "cauchy"}, {"weight_scale": 0}, {"noise_std": (2, 1)}, {"n": 0}, {"d": 0}),
+        *({"weight_scale": 1e308}, {"noise_std": (1, float("inf"))}),
+    ],
 )
 def test_bad_arguments_are_refused(arguments):
     with pytest.raises(ValueError, match=r"noise|scale|row|node"):

@@ -38,6 +38,8 @@ NoiseName = Literal["gaussian-ev", "gaussian-nv", "exponential", "gumbel"]
 NOISES: tuple[NoiseName, ...] = ("gaussian-ev", "gaussian-nv", "exponential", "gumbel")
 # A randomized target is drawn from N(2, 1) or N(-2, 1) (Brouillard et al. 2020, DCDI); a changed one gets this factor.
 _MEAN, _FACTOR = 2.0, 2.0
+# Values of a graph with larger weights or noise may be infinite.
+_LARGEST = 1e100
 
 
 def erdos_renyi(d: int, degree: float, random_state: RandomState = None) -> BoolMatrix:
@@ -163,14 +165,14 @@ def random_sem(
     """
     if noise not in NOISES:
         raise ProblemError(Parameter("noise"), f" must be one of {quoted(NOISES)}; got {noise!r}.")
-    if not weight_scale > 0:
-        raise ProblemError(Parameter("weight_scale"), f" must be positive; got {weight_scale}.")
+    if not 0 < weight_scale < _LARGEST:
+        raise ProblemError(Parameter("weight_scale"), f" must be a positive number; got {weight_scale}.")
     rng = np.random.default_rng(random_state)
     weights = random_weights(random_dag(d, graph, rng), rng, weight_scale)
     shape = "gaussian" if noise.startswith("gaussian") else noise
     if noise_std is not None:
         low, high = noise_std
-        if not 0 < low <= high:
+        if not 0 < low <= high < _LARGEST:
             raise ProblemError.of(
                 "{parameter} must be a range (low, high) with 0 < low <= high; got {noise_std}.",
                 parameter=Parameter("noise_std"),
