@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from golem.data.dependence import dependence
+from golem.data.factors import few_factors
 from golem.data.wide_columns import ranked_columns, rows_by_content
-from golem.directions.factors import few_factors
 from golem.directions.residual_tests import normality_test
 from golem.graphs.edges import Edges
 from golem.runtime.progress import Counter

@@ -43,6 +43,10 @@ class Status(Enum):
     GRID = "Completed: exact search for each noise model that was tried. A better graph may exist for another one."
     AGREED = "Completed: independent starts of the search reached the same score."
     SEARCHED = "Completed: the search finished, but a better graph may exist."
+    FACTORS = (
+        "Completed: a short search only, because a few hidden common causes explain nearly all correlations. A better "
+        "graph exists."
+    )
     MAX_ITER = "Stopped: the iteration limit was reached before the tolerance. Increase max_iter."
     STALLED = "Stopped: no further step lowers the score, and the tolerance was not reached."
     NON_FINITE = "Stopped: further steps make the score infinite or undefined. The last finite weights are returned."
@@ -52,12 +56,12 @@ class Status(Enum):
     @property
     def is_final(self) -> bool:
         """Whether the solver ended as planned."""
-        return list(Status).index(self) <= list(Status).index(Status.SEARCHED)
+        return list(Status).index(self) <= list(Status).index(Status.FACTORS)
 
     @property
     def is_cut_short(self) -> bool:
-        """Whether the time limit or the user ended the solve, so that no further stage may begin."""
-        return self in (Status.TIME_LIMIT, Status.INTERRUPTED)
+        """Whether hidden factors, the time limit or the user ended the solve, so that no further stage may begin."""
+        return self in (Status.FACTORS, Status.TIME_LIMIT, Status.INTERRUPTED)
 
 
 @dataclass(frozen=True)

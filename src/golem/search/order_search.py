@@ -152,7 +152,8 @@ class OrderSearch:
         self.engine.prepare(self._check)
         if self.effort != "thorough":
             return self._search_with(self.effort, [])
-        self._search_with("default", [])
+        if (status := self._search_with("default", [])) is Status.FACTORS:
+            return status
         return self._search_with("thorough", [Start(*self.leader().found[:2])])
 
     def _search_with(self, effort: Effort, starts: list[Start]) -> Status:
@@ -165,6 +166,8 @@ class OrderSearch:
             tried += [start for start in tried if isinstance(start, str)] * (self.engine.tries - 1)
         starts = [*starts, *(self._start(start) for start in tried)]
         self._begin(starts, half := max(kept, len(starts) // 2))
+        if self._imitates_factors():
+            return Status.FACTORS
         if restarts.most:
             self._end_all_but(kept)
             status = self._restart(restarts)
@@ -174,6 +177,10 @@ class OrderSearch:
             status = self._perturb(self.clock.planned)
         self._climb_best()
         return status
+
+    def _imitates_factors(self) -> bool:
+        """Return whether the best graph only imitates a few hidden factors: a better one is not worth its time."""
+        return self.engine.imitates_factors(self.leader().present.edges)
 
     def _end_all_but(self, number: int) -> None:
         """End all chains but the best ones."""
@@ -224,7 +231,7 @@ class OrderSearch:
             best = sorted(zip(self.chains, seeds, strict=True), key=lambda pair: round(pair[0].score, 3))
             best = best[: max(kept, int(_GO_ON * len(best)))]
             self.chains, seeds = [chain for chain, _ in best], [seed for _, seed in best]
-            if complete:
+            if complete or self._imitates_factors():
                 break
             found = [Start(*chain.present[:2]) for chain in self.chains]
             starts = self._improved(found, lambda start: self.engine.choose_among_all(start, self._check))

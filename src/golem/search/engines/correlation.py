@@ -10,12 +10,14 @@ depend on the units of the columns.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from golem.data.checks import most_parents
+from golem.data.factors import principal_factors
 from golem.graphs.edges import Edges
 from golem.runtime.threads import blas_threads_for
 from golem.runtime.types import BoolMatrix, Matrix, Vector
@@ -38,6 +40,9 @@ from golem.search.order_kernel_arrays import NODE, POSITION
 # How often every named start is tried, up to so many nodes. With more nodes, starts take most of the time.
 _TRIES = {75: 4, 150: 3}
 _LEAST_TRIES = 2
+# From so many nodes on, graphs with so many edges per node are searched for at length only if they do not imitate a few
+# hidden factors. With fewer nodes, searches take seconds anyway.
+_MANY_NODES, _MANY_EDGES = 300, 3
 # Rows of a matrix that are treated at a time, so that they stay in the CPU cache.
 _ROWS = 128
 
@@ -106,6 +111,15 @@ class CorrelationEngine(Engine):
             )
 
         return [_CorrelationChain(arrays_of_chain(), start, seed) for start, seed in zip(starts, seeds, strict=True)]
+
+    def imitates_factors(self, edges: Edges) -> bool:
+        """Return whether a large, dense graph imitates a few factors that explain nearly all correlations."""
+        return self.d >= _MANY_NODES and len(edges) > _MANY_EDGES * self.d and self._has_factors
+
+    @functools.cached_property
+    def _has_factors(self) -> bool:
+        with blas_threads_for(self.d):
+            return principal_factors(self.problem.S, self.score.n) > 0
 
     def costs(self, edges: Edges) -> Vector:
         """Return the cost of every node of a graph."""

@@ -90,6 +90,10 @@ class Engine(ABC):
     def chains(self, lists: Lists, starts: Sequence[Start], seeds: Sequence[int]) -> list[Chain]:
         """Return one chain per start."""
 
+    def imitates_factors(self, edges: Edges) -> bool:
+        """Return whether a graph only imitates a few hidden factors, at such a cost that the search should end."""
+        return False
+
     def work(self, chains: Sequence[Chain]) -> int:
         """Return how much work chains have done, in units of `Restarts.work`."""
         return 0
