@@ -16,6 +16,7 @@ from golem.graphs.dag import is_dag
 from golem.graphs.edges import Edges
 from golem.output import list_edges
 from golem.score.gaussian_columns import GaussianColumns
+from golem.score.solution import Status
 from golem.search.reversals import Reversals
 from golem.simulate import simulate
 
@@ -193,6 +194,24 @@ def test_factors_are_not_directions():
     few = Golem().fit(rng.normal(size=(1000, 2)) @ rng.normal(size=(2, 15)) + rng.normal(size=(1000, 15)))
     assert few.undecided_.sum() == few.adjacency_.sum() > 20
     assert diagnose(few)["factors"].finding.startswith("2 hidden common causes")
+
+
+def test_a_large_graph_that_imitates_factors_is_not_searched_for_at_length():
+    rng = np.random.default_rng(7)
+    X = rng.normal(size=(200, 8)) @ rng.normal(size=(8, 300)) + rng.normal(size=(200, 300))
+    with pytest.warns(DataWarning):
+        model = Golem().fit(X)
+    assert model.solution_.status is Status.FACTORS
+    assert model.check_directions(X).undecided_.sum() == len(model.graph_)
+    assert "So the search was short" in diagnose(model)["factors"].finding
+
+
+def test_a_note_names_a_graph_of_the_paper_that_fits_worse_than_factors():
+    X = simulate(10, 200, "ER2", random_state=0).data
+    finding = diagnose(Golem.paper("nv", max_iter=50).fit(X))["factors"]
+    assert finding.level == "note"
+    assert "better than this graph. No direction" in finding.finding
+    assert "factors" not in [one.name for one in diagnose(Golem().fit(X))]
 
 
 def test_the_robustness_value_is_that_of_cinelli_and_hazlett(collider):

@@ -124,7 +124,8 @@ GROUPS: dict[str, dict[str, Explanation]] = {
         "factors": Explanation(
             "A few hidden common causes would explain nearly everything.",
             "They fit better than the graph (up to 100 columns: by BIC), which may only imitate them. No direction by "
-            "structure is claimed. Measure what the columns share, or subtract the first principal components.",
+            "structure is claimed, and from 300 columns on the search is short. A note if the graph of `--paper` fits "
+            "worse. Measure what the columns share, or subtract the first principal components.",
         ),
         "limits": Explanation(
             "An unmeasured common cause looks just like an edge; no check can exclude it.",

@@ -8,12 +8,14 @@ import numpy as np
 
 from golem.assessment.diagnostics.checked_model import CheckedModel
 from golem.assessment.diagnostics.finding import USE_FREE_VARIANCES, Finding, Verdict, edge_texts, note, ok, warning
+from golem.data.factors import few_factors
 from golem.directions.equivalence_class import open_edges
-from golem.directions.factors import MANY_PARENTS, few_factors, hidden_factors, is_too_dense
+from golem.directions.factors import MANY_PARENTS, hidden_factors, is_too_dense
 from golem.estimator.settings import is_counted
 from golem.graphs.edges import Edges
 from golem.runtime.messages import counted, shortened
 from golem.runtime.problems import Bare, Set, Text
+from golem.score.solution import Status
 from golem.score.sparsity import L0
 
 if TYPE_CHECKING:
@@ -115,17 +117,21 @@ def find_outside_intervals(model: Golem, bootstrap: Bootstrap) -> Finding:
 
 def find_factors(checked: CheckedModel) -> Verdict | None:
     """Find whether a few hidden common causes would explain the correlations better than the graph."""
-    intercepts, graph = checked.model.fit_.score.intercepts, checked.model.graph_
-    if checked.model.settings.counts_edges:
-        count = hidden_factors(checked.table, intercepts, graph)
-    else:  # the graph may fit worse than others
-        count = few_factors(checked.table.present_moments(intercepts))
+    model, intercepts = checked.model, checked.model.fit_.score.intercepts
+    count = hidden_factors(checked.table, intercepts, model.graph_)
     if not count:
         return None
-    causes = counted(count, "hidden common cause")
+    causes, withheld = counted(count, "hidden common cause"), "No direction that follows from the structure is claimed."
+    if not (model.settings.counts_edges or few_factors(checked.table.present_moments(intercepts))):
+        return note(  # not the table, but the graph may be the reason
+            f"{causes.capitalize()} would explain the correlations better than this graph. {withheld}",
+            "Compare the graph with that of the default method, which may fit better.",
+            f"{causes.capitalize()} would explain more than this graph.",
+        )
+    short = " So the search was short." if model.solution_.status is Status.FACTORS else ""
     return warning(
-        f"{causes.capitalize()} would explain nearly all correlations, so the edges may only imitate them. No "
-        "direction that follows from the structure is claimed.",
+        f"{causes.capitalize()} would explain nearly all correlations, so the edges may only imitate them.{short} "
+        f"{withheld}",
         "Measure what the columns share, or subtract it: learn the graph of what the first principal components leave.",
         f"{causes.capitalize()} would explain nearly everything.",
     )
