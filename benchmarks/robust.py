@@ -110,6 +110,7 @@ def kinds(networks: Path | None) -> dict[str, Kind]:
             f"{noise}, ER1, d=20, n=10000, standardized": simulated(20, 10_000, "ER1", noise, standardize=True),
         }
     found |= {f"t{k:g}, ER2, d=20, standardized": with_noise(20, 1000, "ER2", k) for k in (3, 2)}
+    found["t3, ER2, d=20, n=200, standardized"] = with_noise(20, 200, "ER2", 3)
     for graph, scale in (("ER1", 0.4), ("ER2", 0.4), ("ER2", 1.0)):
         weights = f"weights {0.5 * scale:g} to {2 * scale:g}"
         for wild in (False, True):
