@@ -167,9 +167,13 @@ def open_signs(edges: Edges, links: BoolVector, weights: Vector, variances: Vect
     found = np.zeros(len(edges), dtype=bool)
     if not links.any() or edges.d > _MOST_NODES or not np.isfinite([*weights, *variances]).all():
         return found
-    covariance = implied_covariance(edges, weights, variances, range(edges.d))
-    scale = np.sqrt(np.diagonal(covariance))
-    ranges = EffectRanges(edges, links, covariance / np.outer(scale, scale), most_sets=_MOST_FOR_SIGNS)
+    with np.errstate(all="ignore"):
+        covariance = implied_covariance(edges, weights, variances, range(edges.d))
+        scale = np.sqrt(np.diagonal(covariance))
+        correlations = covariance / np.outer(scale, scale)
+    if not np.isfinite(correlations).all():  # as those of variances that are not positive
+        return found
+    ranges = EffectRanges(edges, links, correlations, most_sets=_MOST_FOR_SIGNS)
     for k, ((i, j), is_link) in enumerate(zip(edges.pairs(), links.tolist(), strict=True)):
         ways = [ranges.weights(i, j), *([ranges.weights(j, i)] if is_link else [])]
         values = [weight for way in ways for weight in way or ()]
