@@ -17,6 +17,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
+from golem.graphs.dag import edges_are_acyclic
 from golem.graphs.edges import Edges
 from golem.graphs.pdag import Pdag, members, reached
 from golem.runtime.types import BoolVector, Indices, Matrix, Vector
@@ -166,6 +167,8 @@ def open_signs(edges: Edges, links: BoolVector, weights: Vector, variances: Vect
     """
     found = np.zeros(len(edges), dtype=bool)
     if not links.any() or edges.d > _MOST_NODES or not np.isfinite([*weights, *variances]).all():
+        return found
+    if not edges_are_acyclic(edges.causes, edges.children, edges.d):
         return found
     with np.errstate(all="ignore"):
         covariance = implied_covariance(edges, weights, variances, range(edges.d))
