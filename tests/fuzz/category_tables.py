@@ -246,8 +246,9 @@ def _counted(case: dict[str, Any]) -> CodedTable:
 
 
 def _without_constant(case: dict[str, Any], document: dict[str, Any]) -> dict[str, Any]:
-    """Return the columns without those that a command left out and that are constant."""
+    """Return the columns without those that a command left out and that are constant in the rows that it kept."""
     rows = pd.DataFrame(_counted(case).rows, columns=list(case["columns"]))
+    rows = rows.dropna() if case["missing"] == "drop" else rows
     gone = {one["name"] for one in document["left_out"] or () if rows[one["name"]].nunique() < 2}
     return {name: column for name, column in case["columns"].items() if name not in gone}
 
