@@ -1,7 +1,8 @@
-"""Combined graphs: acyclic, never worse, and the best of every block if the blocks are separate."""
+"""Combined graphs: acyclic, never worse, and the best of every block if the blocks are separate, or of all orders."""
 
 from __future__ import annotations
 
+import itertools
 import zlib
 
 import numpy as np
@@ -9,6 +10,7 @@ import pytest
 
 from golem.graphs.edges import Edges
 from golem.search.graph_combination import CostedGraph, take_better_components
+from golem.search.parent_sets import ParentSets
 
 
 def cost(j, parents):
@@ -101,3 +103,45 @@ def test_equal_graphs_differ_nowhere():
     combined, differ = take_better_components(graph, shuffled)
     assert combined is graph
     assert not differ.any()
+
+
+def best_cost(graphs):
+    """Return the lowest cost over all orders of the nodes."""
+    d = len(graphs[0].order)
+    sets = [[(graph.costs[j], parents_of(graph)[j]) for graph in graphs] for j in range(d)]
+    least = np.inf
+    for order in itertools.permutations(range(d)):
+        rank = np.argsort(order)
+        options = [[cost for cost, nodes in sets[j] if np.all(rank[nodes] < rank[j])] for j in range(d)]
+        least = min(least, sum(min(some, default=np.inf) for some in options))
+    return least
+
+
+def test_sets_of_several_graphs_are_recombined():
+    rng = np.random.default_rng(0)
+    optimal = better = 0
+    for _ in range(10):
+        graphs = [random_graph(5, rng, 0.5) for _ in range(4)]
+        sets = ParentSets(5)
+        for graph in graphs:
+            sets.add(graph)
+        own = min(graphs, key=lambda graph: graph.costs.sum())
+        found = sets.improve(own)
+        assert is_forward(found)
+        for j, nodes in enumerate(parents_of(found)):
+            same = [graph for graph in graphs if set(parents_of(graph)[j]) == set(nodes)]
+            assert same
+            assert found.costs[j] == same[0].costs[j]
+        better += found.costs.sum() < own.costs.sum()
+        optimal += found.costs.sum() < best_cost(graphs) + 1e-2
+        assert sets.improve(found) is found  # nothing was added
+    assert better > 3
+    assert optimal > 7
+
+
+def test_sets_of_equal_graphs_change_nothing():
+    graph = random_graph(8, np.random.default_rng(1))
+    sets = ParentSets(8)
+    sets.add(graph)
+    sets.add(graph)
+    assert sets.improve(graph) is graph

@@ -1,8 +1,8 @@
 """One search over orders, for every score that is a sum of costs of nodes given their parents.
 
 Chains begin at several starts. Each moves one node at a time to its best position, then perturbs the order and searches
-again. The worse half of the chains ends again and again, until few are left. The best of these takes over better
-components of the others; or, if restarts are cheap, the chains restart many times. A thorough search contains the
+again. The worse half of the chains ends again and again, until few are left. The best of these takes over the parents
+that are better in all others; or, if restarts are cheap, the chains restart many times. A thorough search contains the
 default one. A chain has a state of its own, so that threads only determine which core computes it. Chains are compared
 at fixed points, and the answer does not depend on the number of threads.
 """
@@ -27,6 +27,7 @@ from golem.search.engines.engine import Engine, Restarts
 from golem.search.graph_combination import CostedGraph, differing_nodes, take_better_components
 from golem.search.order_kernel_arrays import EPSILON
 from golem.search.order_problem import EFFORTS, Effort, FoundGraph, obeying
+from golem.search.parent_sets import ParentSets
 
 # Rounding errors of the scores in ill-conditioned problems.
 _AGREEMENT = 1e-2
@@ -87,6 +88,7 @@ class OrderSearch:
         # Nodes that have different parents, at a different cost, in graphs from different starts.
         self.contested = np.zeros(d, dtype=bool)
         self.chains: list[Chain] = []
+        self.sets = ParentSets(d)
         self._earlier = 0  # perturbations of chains that have ended
         # Chains that restart share the engine's records.
         workers = min(available_cores(), 8) if d >= _THREADS_PAY_FROM and not engine.restarts(effort).most else 1
@@ -183,7 +185,9 @@ class OrderSearch:
         return self.engine.imitates_factors(self.leader().present.edges)
 
     def _end_all_but(self, number: int) -> None:
-        """End all chains but the best ones."""
+        """End all chains but the best ones; what they found is kept for a combination."""
+        for chain in self.chains:
+            self.sets.add(chain.present)
         self.chains.sort(key=lambda chain: round(chain.score, 3))
         self._earlier += sum(chain.perturbations for chain in self.chains[number:])
         del self.chains[number:]
@@ -192,6 +196,7 @@ class OrderSearch:
         """Perturb the chains, and end the worse half of them, until few are left; combine these."""
         while len(self.chains) > kept:
             self._each(lambda chain: chain.advance(_TRIAL, MOST_VISITS, self.barrier), self.chains)
+            self._recombine()
             self._end_all_but(max(kept, len(self.chains) // 2))
         self._combine()
 
@@ -275,16 +280,25 @@ class OrderSearch:
                 improved[key] = improve(start)
         return [improved[key] for key in keys]
 
-    def _combine(self) -> None:
-        """Give the best chain the better components of the others, which then follow it; note where they differed."""
+    def _recombine(self) -> None:
+        """Give the best chain what is better in others, or in those that have ended."""
         leader = self.leader()
         combined = leader.found
         for chain in self.chains:
+            self.sets.add(chain.present)
             if chain is not leader:
-                combined, differ = take_better_components(combined, chain.found)
-                self.contested |= differ
+                combined, _ = take_better_components(combined, chain.found)
+        combined = self.sets.improve(combined)
         if combined.costs.sum() < leader.score - _AGREEMENT:
             leader.begin(Start(*combined[:2]))
+
+    def _combine(self) -> None:
+        """Note where the chains differ, and combine them; all follow the best one."""
+        best = self.leader().found
+        for chain in self.chains:
+            self.contested |= take_better_components(best, chain.found)[1]
+        self._recombine()
+        leader = self.leader()
         for chain in self.chains:
             if chain is not leader:
                 chain.follow(leader)
