@@ -33,7 +33,7 @@ from golem.runtime.problems import ProblemError
 from golem.runtime.types import Indices, Matrix
 
 ORDER_IS_TIME = "The order of the rows is taken for time."
-INDEX_IS_TIME = "The dates of the index are taken for time; reset_index(drop=True) takes the order of the rows."
+INDEX_IS_TIME = "The dates of the index are taken for time. Reset the index to take the order of the rows."
 
 
 @dataclass(frozen=True)

@@ -43,7 +43,6 @@ _CHOICES = {
     "shape": ("auto", "off"),
     "evidence": ("auto", "full", "fast"),
     "statistics": STATISTICS,
-    "score_function": tuple(SCORES),
 }
 PAPER_THRESHOLD = 0.3
 # Parameters of solvers that follow gradients.
@@ -294,7 +293,8 @@ class Settings:
                 parameter=Parameter("random_state"),
                 random_state=self.random_state,
             ) from None
-        for name, choices in _CHOICES.items():
+        # Scores can be registered later.
+        for name, choices in (_CHOICES | {"score_function": tuple(SCORES)}).items():
             if getattr(self, name) not in choices:
                 raise ProblemError(
                     Parameter(name), f" must be one of {', '.join(map(repr, choices))}; got {getattr(self, name)!r}."
