@@ -12,7 +12,7 @@ from golem.data.table import Intercepts, Intervention, Part, Table
 from golem.data.table_errors import too_few_columns
 from golem.data.targets import require_environment_rows
 from golem.data.unusable import is_constant, require_variables
-from golem.runtime.messages import quoted
+from golem.runtime.messages import quoted, shown
 from golem.runtime.problems import ProblemError
 
 
@@ -89,15 +89,15 @@ def _require_variation(names: Sequence[str], part: Part, fixed: Sequence[int], i
     """Raise a ValueError for columns that are constant in an environment, except for its hard targets."""
     if soft := [names[j] for j in fixed if j in part.targets and intervention == "soft"]:
         raise ProblemError.of(
-            "Column {names} is constant in environment {label!r}, which targets it. If the experiment sets it "
+            "Column {names} is constant in environment {label}, which targets it. If the experiment sets it "
             "to a value, whatever its causes are, use {intervention='hard'}.",
             names=quoted(soft),
-            label=part.label,
+            label=shown(part.label),
         )
     if wrong := [names[j] for j in fixed if j not in part.targets]:
         raise ValueError(
-            f"Column {quoted(wrong)} is constant in environment {part.label!r}. Drop the column or the environment, "
-            "or name the column among the targets of that environment if the experiment sets it to a value."
+            f"Column {quoted(wrong)} is constant in environment {shown(part.label)}. Drop the column or the "
+            "environment, or name the column among its targets if the experiment sets it to a value."
         )
 
 

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from golem.runtime.messages import counted, nearest, quoted, shortened, suggestion
+from golem.runtime.messages import counted, nearest, quoted, shortened, shown, suggestion
 from golem.runtime.problems import Parameter, ProblemError, placed
 from golem.runtime.types import Indices, Matrix, Vector
 
@@ -90,8 +90,8 @@ def _columns(label: str, targets: Any, names: Sequence[str]) -> tuple[int, ...]:
     """Return the numbers of the target columns of one environment."""
     if targets is None:
         raise ValueError(
-            f"The targets of environment {label!r} are unknown (None). Unknown targets cannot be estimated: name the "
-            "columns, or use [] for observational data."
+            f"The targets of environment {shown(label)} are unknown (None). Unknown targets cannot be estimated: "
+            "name the columns, or use [] for observational data."
         )
     if isinstance(targets, str) or not isinstance(targets, Iterable):
         targets = [targets]
@@ -104,7 +104,7 @@ def _columns(label: str, targets: Any, names: Sequence[str]) -> tuple[int, ...]:
             found.add(int(target))
         else:
             hint = suggestion(str(target), names, "columns")
-            raise ValueError(f"The target {shown_target(target)} of environment {label!r} is not a column. {hint}")
+            raise ValueError(f"The target {shown_target(target)} of environment {shown(label)} is not a column. {hint}")
     return tuple(sorted(found))
 
 
@@ -121,12 +121,12 @@ def naming_environment(label: str) -> Iterator[None]:
     except ValueError as error:
         if not label:
             raise
-        raise placed(error, f"Environment {label!r}") from None
+        raise placed(error, f"Environment {shown(label)}") from None
 
 
 def require_environment_rows(sizes: Mapping[str, int]) -> None:
     """Raise a ValueError for environments with too few rows, given the number of rows by label."""
-    if small := [f"{label!r} ({counted(n, 'row')})" for label, n in sizes.items() if n < _LEAST_ROWS]:
+    if small := [f"{shown(label)} ({counted(n, 'row')})" for label, n in sizes.items() if n < _LEAST_ROWS]:
         raise ValueError(
             f"Environments with fewer than {_LEAST_ROWS} rows: {shortened(small)}. Add rows, or leave them out."
         )
@@ -138,7 +138,7 @@ def require_same_columns(names: Mapping[str, Sequence[str]]) -> Sequence[str]:
     for label, own in names.items():
         if sorted(own) != sorted(first):
             raise ValueError(
-                f"Environment {label!r} has the columns {quoted(own)}, but the first one has {quoted(first)}. All "
+                f"Environment {shown(label)} has the columns {quoted(own)}, but the first one has {quoted(first)}. All "
                 "environments need the same columns."
             )
     return first

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from golem.data.collinearity import COPY, LARGEST_SHARE, SOME, most_determined, rounding_share_of
 from golem.data.table_errors import no_values
 from golem.data.variables import Coding, Variable
-from golem.runtime.messages import counted, quoted, shortened
+from golem.runtime.messages import counted, quoted, shortened, shown
 from golem.runtime.names import positions
 from golem.runtime.problems import DROP_DEPENDENT, Drop, Kind, Problem, ProblemError, Text
 from golem.runtime.types import Matrix, Vector
@@ -245,7 +245,7 @@ def without_levels(coding: Coding, present: Mapping[str, int] = MappingProxyType
 
 def _only_level(name: str, level: str, rows: int) -> Unusable:
     """Describe a category with one level and missing values."""
-    sentence = f"Column {name!r} has only one level, {level!r}, and missing values."
+    sentence = f"Column {name!r} has only one level, {shown(level)}, and missing values."
     advice = "write 'no' or similar into its empty cells, if that is what they mean"
     return Unusable("category", (name,), sentence, advice, values={level: rows})
 
